@@ -110,7 +110,7 @@ type Turn struct {
 	ID            string             `json:"id"`
 	StartedAt     *string            `json:"startedAt,omitzero"`
 	Duration      *float64           `json:"duration,omitzero"` // milliseconds, never negative
-	Message       *Message           `json:"message"`
+	Message       *Message           `json:"message,omitzero"`
 	ResponseParts List[ResponsePart] `json:"responseParts"`
 	Usage         *UsageInfo         `json:"usage,omitzero"`
 	State         string             `json:"state"`
@@ -124,7 +124,7 @@ func (t *Turn) Key() string { return t.ID }
 type ActiveTurn struct {
 	ID            string             `json:"id"`
 	StartedAt     string             `json:"startedAt"`
-	Message       *Message           `json:"message"`
+	Message       *Message           `json:"message,omitzero"`
 	ResponseParts List[ResponsePart] `json:"responseParts"`
 	Usage         *UsageInfo         `json:"usage,omitzero"`
 	Extra         jsontext.Value     `json:",embed"`
@@ -151,7 +151,11 @@ type ChatState struct {
 func (s *ChatState) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	type plain ChatState
 	*s = ChatState{ChatInfo: new(ChatInfo)}
-	return json.UnmarshalDecode(dec, (*plain)(s))
+	err := json.UnmarshalDecode(dec, (*plain)(s))
+	if s.ChatInfo == nil { // null sets the whole state to zero
+		s.ChatInfo = new(ChatInfo)
+	}
+	return err
 }
 
 // Summary is the chat's entry for its session.

@@ -8,7 +8,7 @@ type ChatTurnStarted struct {
 	ActionBase
 	TurnID          string   `json:"turnId"`
 	StartedAt       string   `json:"startedAt"`
-	Message         *Message `json:"message"`
+	Message         *Message `json:"message,omitzero"`
 	QueuedMessageID *string  `json:"queuedMessageId,omitzero"`
 }
 
@@ -32,14 +32,14 @@ type ChatReasoning struct {
 type ChatResponsePart struct {
 	ActionBase
 	TurnID string       `json:"turnId"`
-	Part   ResponsePart `json:"part"`
+	Part   ResponsePart `json:"part,omitzero"`
 }
 
 // ChatUsage replaces the usage of the active turn.
 type ChatUsage struct {
 	ActionBase
 	TurnID string     `json:"turnId"`
-	Usage  *UsageInfo `json:"usage"`
+	Usage  *UsageInfo `json:"usage,omitzero"`
 }
 
 // ChatTurnComplete ends the active turn.
@@ -61,7 +61,7 @@ type ChatError struct {
 	ActionBase
 	TurnID   string       `json:"turnId"`
 	Duration float64      `json:"duration"` // milliseconds
-	Part     ResponsePart `json:"part"`
+	Part     ResponsePart `json:"part,omitzero"`
 }
 
 // ChatTurnResume takes the last turn up again after a resumable error.
@@ -155,7 +155,7 @@ type ChatToolCallContentChanged struct {
 type ChatToolCallAuthRequired struct {
 	ActionBase
 	ToolCallRef
-	Auth *MCPAuthRequirement `json:"auth"`
+	Auth *MCPAuthRequirement `json:"auth,omitzero"`
 }
 
 // ChatToolCallAuthResolved lets it run on.
@@ -188,7 +188,7 @@ type ChatPendingMessageSet struct {
 	ActionBase
 	Kind    string   `json:"kind"`
 	ID      string   `json:"id"`
-	Message *Message `json:"message"`
+	Message *Message `json:"message,omitzero"`
 }
 
 // ChatPendingMessageRemoved takes it out again.
@@ -213,7 +213,7 @@ type ChatDraftChanged struct {
 // ChatInputRequested asks the user.
 type ChatInputRequested struct {
 	ActionBase
-	Request *ChatInputRequest `json:"request"`
+	Request *ChatInputRequest `json:"request,omitzero"`
 }
 
 // ChatInputAnswerChanged sets one answer, or deletes it without Answer.

@@ -139,7 +139,7 @@ type MCPOAuthClient struct {
 type MCPAuthRequirement struct {
 	Reason         string                     `json:"reason"` // required, expired, insufficientScope
 	OAuthClient    *MCPOAuthClient            `json:"oauthClient,omitzero"`
-	Resource       *ProtectedResourceMetadata `json:"resource"`
+	Resource       *ProtectedResourceMetadata `json:"resource,omitzero"`
 	RequiredScopes []string                   `json:"requiredScopes,omitzero"`
 	Description    *string                    `json:"description,omitzero"`
 	Extra          jsontext.Value             `json:",embed"`

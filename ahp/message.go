@@ -87,7 +87,7 @@ func (a MessageAttachment) MarshalJSONTo(enc *jsontext.Encoder) error {
 // PendingMessage is a message that waits in a chat.
 type PendingMessage struct {
 	ID      string         `json:"id"`
-	Message *Message       `json:"message"`
+	Message *Message       `json:"message,omitzero"`
 	Extra   jsontext.Value `json:",embed"`
 }
 

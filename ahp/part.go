@@ -1,6 +1,8 @@
 package ahp
 
 import (
+	"errors"
+
 	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -44,7 +46,7 @@ type ReasoningPart struct {
 
 // ToolCallPart is a tool call; its id is the call's.
 type ToolCallPart struct {
-	ToolCall *ToolCall      `json:"toolCall"`
+	ToolCall *ToolCall      `json:"toolCall,omitzero"`
 	Extra    jsontext.Value `json:",embed"`
 }
 
@@ -60,7 +62,7 @@ type SystemNotificationPart struct {
 
 // InputRequestPart is a question to the user; without Response it is open.
 type InputRequestPart struct {
-	Request  *ChatInputRequest `json:"request"`
+	Request  *ChatInputRequest `json:"request,omitzero"`
 	Response *string           `json:"response,omitzero"`
 	Extra    jsontext.Value    `json:",embed"`
 }
@@ -154,10 +156,15 @@ var newPart = map[string]func() Part{
 	PartError:              func() Part { return new(ErrorPart) },
 }
 
+var errNoPart = errors.New("response part is not an object")
+
 // MarshalJSONTo implements json.MarshalerTo.
 func (p ResponsePart) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if u, ok := p.Part.(*UnknownPart); ok {
-		return enc.WriteValue(u.Raw)
+	switch part := p.Part.(type) {
+	case nil:
+		return errNoPart
+	case *UnknownPart:
+		return enc.WriteValue(part.Raw)
 	}
 	return encodeTagged(enc, "kind", p.PartKind(), p.Part)
 }
@@ -167,6 +174,9 @@ func (p *ResponsePart) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	raw, err := dec.ReadValue()
 	if err != nil {
 		return err
+	}
+	if raw.Kind() != jsontext.KindBeginObject {
+		return errNoPart // null included: a list of parts has no holes
 	}
 	kind, _ := memberString(raw, "kind")
 	make, ok := newPart[kind]

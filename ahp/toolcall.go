@@ -123,7 +123,7 @@ type ToolCall struct {
 	Contributor *ToolCallContributor `json:"contributor,omitzero"`
 	Meta        jsontext.Value       `json:"_meta,omitzero"`
 
-	PartialInput      *string              `json:"partialInput,omitzero"`      // streaming
+	PartialInput      Text                 `json:"partialInput,omitzero"`      // streaming
 	InvocationMessage *StringOrMarkdown    `json:"invocationMessage,omitzero"` // optional while streaming
 	ToolInput         *ToolInput           `json:"toolInput,omitzero"`
 	ConfirmationTitle *StringOrMarkdown    `json:"confirmationTitle,omitzero"` // pending-confirmation

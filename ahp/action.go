@@ -3,6 +3,7 @@ package ahp
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/go-json-experiment/json"
@@ -78,6 +79,12 @@ func ClientMayDispatch(name string) bool { return actions[name].fromClient }
 // Since is the protocol version that introduced an action type, "" for one
 // this build does not know (AHP channels, 1.5).
 func Since(name string) string { return actions[name].since }
+
+// BelongsTo reports whether the action type is one of a kind of channel.
+func BelongsTo(name string, k Kind) bool {
+	prefix, _, _ := strings.Cut(name, "/")
+	return prefix == string(k)
+}
 
 // ActionTypes returns the names of all action types this build knows.
 func ActionTypes() []string {

@@ -1,0 +1,122 @@
+package host
+
+import (
+	"fmt"
+
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/journal"
+	"github.com/causeway-ahp/causeway/jsonrpc"
+)
+
+// Create makes a channel with its first state. A chat names its session as
+// parent; the session learns of it with session/chatAdded. A session appears in
+// the session list. The error is ErrAlreadyExists (ErrSessionAlreadyExists for
+// a session), ErrSessionNotFound without the parent, or a limit.
+func (h *Host) Create(uri ahp.URI, state any, parent ahp.URI) error {
+	scheme := h.registry.schemes[ahp.KindOf(uri)]
+	if scheme == nil {
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "no channel of this kind is served: %s", uri)
+	}
+	body, err := ahp.Marshal(state)
+	if err != nil {
+		return fmt.Errorf("encode first state of %s: %w", uri, err)
+	}
+	var st step
+	h.seq.mu.Lock()
+	defer func() {
+		h.seq.publishLocked()
+		h.seq.mu.Unlock()
+		h.finish(&st)
+	}()
+	return h.createLocked(&st, newChannel(uri, scheme, state, nil), parent, body)
+}
+
+func (h *Host) createLocked(st *step, ch *channel, parent ahp.URI, body []byte) error {
+	if h.seq.channels[ch.uri] != nil {
+		if ch.scheme.Kind == ahp.KindSession {
+			return ahp.ErrSessionAlreadyExists
+		}
+		return ahp.ErrAlreadyExists
+	}
+	if parent != "" {
+		if ch.parent = h.seq.channels[parent]; ch.parent == nil {
+			return ahp.ErrSessionNotFound
+		}
+	}
+	if err := h.roomLocked(ch); err != nil {
+		return err
+	}
+	h.seq.channels[ch.uri] = ch
+	if ch.scheme.Class == Shared {
+		h.appendJournalLocked(&journal.Record{Seq: h.seq.seq, Kind: journal.Created, Channel: ch.uri, Body: body})
+	}
+	h.mirrorCreatedLocked(st, ch)
+	return nil
+}
+
+// roomLocked refuses a channel over a limit.
+func (h *Host) roomLocked(ch *channel) error {
+	switch {
+	case ch.scheme.Kind == ahp.KindSession && h.seq.sessions >= h.limits.Sessions:
+		return jsonrpc.Errorf(jsonrpc.CodeInternal, "the host holds %d sessions, its limit; dispose one first", h.limits.Sessions)
+	case ch.parent != nil && len(ch.parent.children) >= h.limits.ChatsPerSession:
+		return jsonrpc.Errorf(jsonrpc.CodeInternal, "the session holds %d chats, its limit; dispose one first", h.limits.ChatsPerSession)
+	}
+	return nil
+}
+
+// Remove ends a channel and its children. What was sent to its subscribers
+// before still reaches them. It is false when the channel does not exist.
+func (h *Host) Remove(uri ahp.URI) bool {
+	var st step
+	h.seq.mu.Lock()
+	ch := h.seq.channels[uri]
+	if ch != nil {
+		for _, child := range ch.children {
+			h.removeLocked(child)
+		}
+		h.removeLocked(ch)
+		h.mirrorRemovedLocked(&st, ch)
+	}
+	h.seq.publishLocked()
+	h.seq.mu.Unlock()
+	h.finish(&st)
+	return ch != nil
+}
+
+func (h *Host) removeLocked(ch *channel) {
+	ch.removed = true
+	delete(h.seq.channels, ch.uri)
+	if ch.scheme.Class == Shared {
+		h.appendJournalLocked(&journal.Record{Seq: h.seq.seq, Kind: journal.Removed, Channel: ch.uri})
+	}
+	for _, s := range ch.subscribers() {
+		s.conn.out.end(s)
+	}
+	ch.subs.Store(nil)
+}
+
+// Children returns the URIs of the chats of a session.
+func (h *Host) Children(uri ahp.URI) []ahp.URI {
+	h.seq.mu.Lock()
+	defer h.seq.mu.Unlock()
+	ch := h.seq.channels[uri]
+	if ch == nil {
+		return nil
+	}
+	uris := make([]ahp.URI, 0, len(ch.children))
+	for u := range ch.children {
+		uris = append(uris, u)
+	}
+	return uris
+}
+
+// Parent returns the session of a chat, "" when there is none.
+func (h *Host) Parent(uri ahp.URI) ahp.URI {
+	h.seq.mu.Lock()
+	defer h.seq.mu.Unlock()
+	if ch := h.seq.channels[uri]; ch != nil && ch.parent != nil {
+		return ch.parent.uri
+	}
+	return ""
+}

@@ -1,0 +1,89 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/causeway-ahp/causeway/transport"
+)
+
+// CloseCause is why the host ended a connection. It is the name in metrics, and
+// the text a peer sees as the close reason.
+type CloseCause string
+
+// Close causes.
+const (
+	CloseOverflow    CloseCause = "overflow"     // the peer does not read fast enough
+	CloseMalformed   CloseCause = "malformed"    // too many malformed messages
+	CloseHandshake   CloseCause = "handshake"    // no handshake in time
+	CloseVersion     CloseCause = "version"      // no common protocol version
+	CloseReplaced    CloseCause = "replaced"     // the client reconnected elsewhere
+	CloseShutdown    CloseCause = "shutdown"     // the host ends
+	CloseTooLarge    CloseCause = "too-large"    // a message over the bound
+	CloseInvalidText CloseCause = "invalid-text" // a message that is not UTF-8
+	CloseBinary      CloseCause = "binary"       // a message that is not text
+	CloseProtocol    CloseCause = "protocol"     // the carrier's rules were broken
+	CloseSilent      CloseCause = "silent"       // the peer stopped answering
+	ClosePeer        CloseCause = "peer"         // the peer went away
+)
+
+// Error implements error: a cause is the cause of a connection's context.
+func (c CloseCause) Error() string { return "connection closed: " + string(c) }
+
+// code is the close code a carrier tells the peer.
+func (c CloseCause) code() transport.Code {
+	switch c {
+	case CloseOverflow:
+		return transport.CodeTryAgain
+	case CloseMalformed, CloseHandshake, CloseReplaced:
+		return transport.CodePolicy
+	case CloseShutdown:
+		return transport.CodeGoingAway
+	case CloseTooLarge:
+		return transport.CodeTooBig
+	case CloseInvalidText:
+		return transport.CodeInvalidUTF8
+	case CloseBinary:
+		return transport.CodeUnsupported
+	case CloseProtocol:
+		return transport.CodeProtocol
+	}
+	return transport.CodeNormal
+}
+
+// causeOf tells why a carrier's Read or Write failed.
+func causeOf(err error) CloseCause {
+	switch {
+	case errors.Is(err, transport.ErrTooLarge):
+		return CloseTooLarge
+	case errors.Is(err, transport.ErrInvalidUTF8):
+		return CloseInvalidText
+	case errors.Is(err, transport.ErrBinary):
+		return CloseBinary
+	case errors.Is(err, transport.ErrProtocol):
+		return CloseProtocol
+	case errors.Is(err, transport.ErrPeerSilent), errors.Is(err, transport.ErrWriteTimeout):
+		return CloseSilent
+	}
+	return ClosePeer
+}
+
+// closedError is the cause of a connection's context once it has ended.
+type closedError struct {
+	cause CloseCause
+	err   error // what the carrier reported, nil when the host decided
+}
+
+func (e *closedError) Error() string {
+	if e.err == nil {
+		return e.cause.Error()
+	}
+	return fmt.Sprintf("%v: %v", e.cause, e.err)
+}
+
+func (e *closedError) Unwrap() []error {
+	if e.err == nil {
+		return []error{e.cause}
+	}
+	return []error{e.cause, e.err}
+}

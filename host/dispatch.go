@@ -1,0 +1,138 @@
+package host
+
+import (
+	"strconv"
+
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/journal"
+	"github.com/causeway-ahp/causeway/jsonrpc"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// dispatched is a dispatchAction as it was read, before it meets the state.
+type dispatched struct {
+	channel   ahp.URI
+	clientSeq uint64
+	action    ahp.Action
+	body      jsontext.Value // canonical, or as it came when action is nil
+	malformed string         // why action is nil
+}
+
+// scanDispatch reads the params of a dispatchAction. It is false when channel,
+// clientSeq or action are missing: there is then nothing to echo to.
+func scanDispatch(params jsontext.Value) (d dispatched, ok bool) {
+	var raw jsontext.Value
+	seqOK := false
+	jsonrpc.EachMember(params, func(name []byte, v jsontext.Value) bool {
+		switch string(name) {
+		case "channel":
+			d.channel, _ = jsonrpc.StringValue(v)
+		case "clientSeq":
+			n, err := strconv.ParseUint(string(v), 10, 64)
+			d.clientSeq, seqOK = n, err == nil
+		case "action":
+			raw = v
+		}
+		return true
+	})
+	if d.channel == "" || !seqOK || raw.Kind() != '{' {
+		return d, false
+	}
+	d.decode(raw)
+	return d, true
+}
+
+// decode decodes the action and encodes it anew, so that what is stored and
+// sent is canonical whoever wrote it.
+func (d *dispatched) decode(raw jsontext.Value) {
+	action, err := ahp.DecodeAction(raw)
+	if err == nil {
+		var body jsontext.Value
+		if body, err = ahp.EncodeAction(action); err == nil {
+			d.action, d.body = action, body
+			return
+		}
+	}
+	d.body, d.malformed = raw.Clone(), "the action does not have the right form"
+}
+
+// dispatch orders an action of a client (AHP core, 6.3).
+func (h *Host) dispatch(c *Conn, params jsontext.Value) {
+	d, ok := scanDispatch(params)
+	if !ok {
+		h.metrics.dropped.WithLabelValues("malformed_dispatch").Inc()
+		return
+	}
+	var st step
+	h.seq.mu.Lock()
+	ch := h.seq.channels[d.channel]
+	if ch == nil || c.lineage == nil || c.invalidLocked() || !h.policy.Allow(c.principal, OpSee, d.channel) {
+		h.seq.mu.Unlock()
+		h.metrics.dropped.WithLabelValues("unknown_channel").Inc()
+		return
+	}
+	if c.lineage.seenLocked(d.clientSeq) {
+		h.repeatLocked(c, ch, &d)
+	} else if reason := h.refuseLocked(c, ch, &d); reason != "" {
+		h.rejectLocked(c, ch, &d, reason)
+	} else {
+		h.acceptLocked(&st, c, ch, &d)
+	}
+	h.seq.publishLocked()
+	h.seq.mu.Unlock()
+	h.finish(&st)
+}
+
+// refuseLocked returns why the action is not accepted, "" to accept it.
+func (h *Host) refuseLocked(c *Conn, ch *channel, d *dispatched) string {
+	if d.action == nil {
+		return d.malformed
+	}
+	name := d.action.ActionType()
+	switch {
+	case !h.policy.Allow(c.principal, OpDispatch, ch.uri):
+		return "not permitted"
+	case !ahp.Known(name):
+		return "unknown action type"
+	case !ahp.ClientMayDispatch(name):
+		return "a client may not dispatch this action"
+	case !ahp.BelongsTo(name, ch.scheme.Kind):
+		return "the action does not belong to this kind of channel"
+	case h.effectsFullLocked(ch, d.action):
+		return "busy: too many actions wait on this channel"
+	}
+	return ch.scheme.Validate(ch.state, d.action, c.actor())
+}
+
+func (h *Host) acceptLocked(st *step, c *Conn, ch *channel, d *dispatched) {
+	before, e := h.applyLocked(st, ch, d.action, d.body, c.origin(d.clientSeq))
+	h.metrics.accepted.Inc()
+	h.queueEffectLocked(st, ch, Committed{
+		Channel: ch.uri, Action: d.action, Before: before, After: ch.state, ServerSeq: e.seq, By: c.actor(),
+	})
+	if !c.subscribedLocked(ch) { // an own echo is always delivered
+		c.pushLocked(item{place: e.place, seq: e.seq, render: e.wire})
+	}
+}
+
+// rejectLocked numbers a refused action and echoes it to its sender alone. It is
+// never reduced and not kept for replay (AHP core, 17, 10).
+func (h *Host) rejectLocked(c *Conn, ch *channel, d *dispatched, reason string) {
+	rec := &journal.Record{Seq: h.seq.nextLocked(), Kind: journal.Mark, Channel: ch.uri}
+	h.appendJournalLocked(rec)
+	h.metrics.rejected.Inc()
+	echo := *rec
+	echo.Body, echo.Origin = d.body, c.origin(d.clientSeq)
+	c.pushLocked(item{place: h.seq.placeLocked(), seq: rec.Seq, msg: appendActionMessage(nil, &echo, reason)})
+}
+
+// repeatLocked answers a dispatch that was processed before: with its stored
+// echo, or a rejection when that is no longer held.
+func (h *Host) repeatLocked(c *Conn, ch *channel, d *dispatched) {
+	h.metrics.dropped.WithLabelValues("repeated_dispatch").Inc()
+	if rec := h.journal.Find(c.lineage.id, d.clientSeq); rec != nil && rec.Channel == ch.uri {
+		c.pushLocked(item{place: h.seq.placeLocked(), seq: rec.Seq, msg: appendActionMessage(nil, rec, "")})
+		return
+	}
+	h.rejectLocked(c, ch, d, "already processed")
+}

@@ -1,0 +1,169 @@
+package host
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/jsonrpc"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Principal is who a connection belongs to, as the transport authenticated it.
+// Every decision asks about the principal, never about an id a client chose.
+type Principal string
+
+// Local is the principal of the user who runs the host.
+const Local Principal = "local"
+
+// Feature is a part of the host that can be left out.
+type Feature interface {
+	// Register declares what the feature serves. It is called once, before
+	// Start, and must not keep the registry.
+	Register(r *Registry) error
+	// Start begins the feature's work; ctx ends when the host stops.
+	Start(ctx context.Context, h *Host) error
+	// Stop ends it and waits; no request is running any more.
+	Stop(ctx context.Context) error
+}
+
+// Class says how the actions of a channel are kept.
+type Class int
+
+// Classes of channel.
+const (
+	// Shared channels are sequenced, stored and replayed.
+	Shared Class = iota
+	// Volatile channels are sequenced but neither stored nor replayed; a
+	// reconnect lists them in missing, so that the client subscribes again.
+	Volatile
+)
+
+// Actor is who dispatches an action.
+type Actor struct {
+	Principal Principal
+	ClientID  string
+}
+
+// Scheme declares a kind of channel. Validate and Reduce are pure and run under
+// the sequencer's lock.
+type Scheme struct {
+	Kind  ahp.Kind
+	Class Class
+	// Reduce applies an action and returns the same value for a no-op.
+	Reduce func(state any, a ahp.Action) any
+	// Validate returns why a client's action is refused, "" to accept it. That
+	// the protocol lets clients dispatch the type at all was checked before.
+	Validate func(state any, a ahp.Action, by Actor) string
+	// HasEffect selects the client actions Effect is called for.
+	HasEffect func(a ahp.Action) bool
+	// Effect acts on an accepted client action after it was committed, one at a
+	// time per channel and in order. It must not wait for an agent.
+	Effect func(ctx context.Context, e Committed)
+}
+
+// Committed is an action of a client that was accepted.
+type Committed struct {
+	Channel   ahp.URI
+	Action    ahp.Action
+	Before    any // the channel's state before and after the action
+	After     any
+	ServerSeq uint64
+	By        Actor
+}
+
+// Request is a request of a peer, its params decoded as far as routing needs.
+type Request struct {
+	Conn    *Conn
+	Method  string
+	Channel ahp.URI
+	Params  jsontext.Value
+}
+
+// Decode decodes the params; the error is an InvalidParams.
+func (r *Request) Decode(v any) error {
+	if err := ahp.Unmarshal(r.Params, v); err != nil {
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "%s: params do not have the right form", r.Method)
+	}
+	return nil
+}
+
+// RequestHandler answers a request. It runs on the reader of the connection, in
+// order; what takes time goes into Reply.Later.
+type RequestHandler func(ctx context.Context, r *Request) jsonrpc.Reply
+
+// Hooks is what a feature wants to hear of connections. Hooks run on the
+// connection's own goroutines and must not wait.
+type Hooks struct {
+	// Subscribed and Unsubscribed follow a connection's subscriptions;
+	// Unsubscribed is also called for each one when the connection is lost.
+	Subscribed   func(c *Conn, channel ahp.URI)
+	Unsubscribed func(c *Conn, channel ahp.URI)
+	// Lost is called once when a connection that had completed its handshake
+	// ends; Resumed when a reconnect continued its lineage.
+	Lost    func(c *Conn)
+	Resumed func(c *Conn)
+}
+
+// Registry takes the declarations of features.
+type Registry struct {
+	requests map[string]RequestHandler
+	schemes  map[ahp.Kind]*Scheme
+	hooks    []Hooks
+	members  map[string]jsontext.Value
+}
+
+func newRegistry() *Registry {
+	return &Registry{
+		requests: make(map[string]RequestHandler),
+		schemes:  make(map[ahp.Kind]*Scheme),
+		members:  make(map[string]jsontext.Value),
+	}
+}
+
+// Request declares the handler of a method.
+func (r *Registry) Request(method string, h RequestHandler) error {
+	if _, ok := r.requests[method]; ok {
+		return fmt.Errorf("method %s is declared twice", method)
+	}
+	r.requests[method] = h
+	return nil
+}
+
+// Scheme declares a kind of channel.
+func (r *Registry) Scheme(s Scheme) error {
+	if _, ok := r.schemes[s.Kind]; ok {
+		return fmt.Errorf("channel kind %s is declared twice", s.Kind)
+	}
+	r.schemes[s.Kind] = &s
+	return nil
+}
+
+// Hooks adds hooks.
+func (r *Registry) Hooks(h Hooks) { r.hooks = append(r.hooks, h) }
+
+// InitializeMember adds a member to every InitializeResult.
+func (r *Registry) InitializeMember(name string, value jsontext.Value) { r.members[name] = value }
+
+// Op is a kind of decision of a Policy.
+type Op string
+
+// Operations a policy decides about.
+const (
+	OpSee      Op = "see"      // subscribe to a channel, list it
+	OpDispatch Op = "dispatch" // change it
+	OpCreate   Op = "create"   // create a session or a chat
+	OpDispose  Op = "dispose"  // end one
+)
+
+// Policy decides what a principal may do. It must be fast, safe for concurrent
+// use, and must not call the host.
+type Policy interface {
+	Allow(p Principal, op Op, channel ahp.URI) bool
+}
+
+// AllowAll is the policy of a host with one user.
+type AllowAll struct{}
+
+// Allow implements Policy.
+func (AllowAll) Allow(Principal, Op, ahp.URI) bool { return true }

@@ -1,0 +1,100 @@
+package host
+
+import "time"
+
+// Limits are the bounds of a host. The zero value of a field means its default.
+type Limits struct {
+	// HandshakeTimeout is how long a connection may take to initialize. Then
+	// it is closed (AHP core, 17, 1).
+	HandshakeTimeout time.Duration
+	// ReconnectGrace is how long a lost client is remembered (17, 5).
+	ReconnectGrace time.Duration
+	// RememberedClients bounds the lost clients remembered; the longest lost is
+	// forgotten first.
+	RememberedClients int
+	// OutboxBytes and OutboxMessages bound what waits for one connection; over
+	// them it is closed and reconnects (17, 14).
+	OutboxBytes    int64
+	OutboxMessages int64
+	// BatchBytes is about how much one write takes.
+	BatchBytes int
+	// SubscriptionsPerConn bounds a connection's subscriptions.
+	SubscriptionsPerConn int
+	// EffectsPerChannel bounds the effects that wait on a channel; a client
+	// action over it is rejected as busy.
+	EffectsPerChannel int
+	// RequestsInFlight bounds the requests of one connection being handled;
+	// at the bound the reader waits (17, 25).
+	RequestsInFlight int
+	// SnapshotEncodings bounds the snapshots being encoded at a time.
+	SnapshotEncodings int
+	// ReplayBytes is up to where a reconnect is answered by replay whatever the
+	// size of the state; beyond, replay is chosen only when it is not several
+	// times larger than the snapshots.
+	ReplayBytes int
+	// RingRecords and RingBytes bound the replay ring (17, 12).
+	RingRecords int
+	RingBytes   int
+	// Sessions and ChatsPerSession bound what clients can create.
+	Sessions        int
+	ChatsPerSession int
+	// PageSize is the default and the largest page of listSessions; TurnsPage
+	// that of fetchTurns.
+	PageSize  int
+	TurnsPage int
+	// ShutdownFlush is how long outboxes may take to drain at shutdown.
+	ShutdownFlush time.Duration
+}
+
+// DefaultLimits are the bounds a host has unless told otherwise.
+var DefaultLimits = Limits{
+	HandshakeTimeout:     30 * time.Second,
+	ReconnectGrace:       15 * time.Minute,
+	RememberedClients:    10_000,
+	OutboxBytes:          32 << 20,
+	OutboxMessages:       65_536,
+	BatchBytes:           256 << 10,
+	SubscriptionsPerConn: 4_096,
+	EffectsPerChannel:    256,
+	RequestsInFlight:     256,
+	SnapshotEncodings:    4,
+	ReplayBytes:          256 << 10,
+	RingRecords:          16_384,
+	RingBytes:            64 << 20,
+	Sessions:             100_000,
+	ChatsPerSession:      1_000,
+	PageSize:             200,
+	TurnsPage:            50,
+	ShutdownFlush:        5 * time.Second,
+}
+
+// withDefaults fills in the fields that are zero.
+func (l Limits) withDefaults() Limits {
+	d := DefaultLimits
+	fill(&l.HandshakeTimeout, d.HandshakeTimeout)
+	fill(&l.ReconnectGrace, d.ReconnectGrace)
+	fill(&l.RememberedClients, d.RememberedClients)
+	fill(&l.OutboxBytes, d.OutboxBytes)
+	fill(&l.OutboxMessages, d.OutboxMessages)
+	fill(&l.BatchBytes, d.BatchBytes)
+	fill(&l.SubscriptionsPerConn, d.SubscriptionsPerConn)
+	fill(&l.EffectsPerChannel, d.EffectsPerChannel)
+	fill(&l.RequestsInFlight, d.RequestsInFlight)
+	fill(&l.SnapshotEncodings, d.SnapshotEncodings)
+	fill(&l.ReplayBytes, d.ReplayBytes)
+	fill(&l.RingRecords, d.RingRecords)
+	fill(&l.RingBytes, d.RingBytes)
+	fill(&l.Sessions, d.Sessions)
+	fill(&l.ChatsPerSession, d.ChatsPerSession)
+	fill(&l.PageSize, d.PageSize)
+	fill(&l.TurnsPage, d.TurnsPage)
+	fill(&l.ShutdownFlush, d.ShutdownFlush)
+	return l
+}
+
+func fill[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

@@ -1,0 +1,71 @@
+package host
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// metrics are the counters of one host. None carries a payload or an id.
+type metrics struct {
+	registry    *prometheus.Registry
+	connections prometheus.Gauge
+	messagesIn  prometheus.Counter
+	messagesOut prometheus.Counter
+	bytesIn     prometheus.Counter
+	bytesOut    prometheus.Counter
+	accepted    prometheus.Counter
+	rejected    prometheus.Counter
+	panics      prometheus.Counter
+	dropped     *prometheus.CounterVec
+	closes      *prometheus.CounterVec
+	reconnects  *prometheus.CounterVec
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry:    prometheus.NewRegistry(),
+		connections: gauge("connections", "Connections open now."),
+		messagesIn:  counter("messages_received_total", "Messages received."),
+		messagesOut: counter("messages_sent_total", "Messages sent."),
+		bytesIn:     counter("received_bytes_total", "Bytes of messages received."),
+		bytesOut:    counter("sent_bytes_total", "Bytes of messages sent."),
+		accepted:    counter("actions_accepted_total", "Client actions accepted."),
+		rejected:    counter("actions_rejected_total", "Client actions rejected."),
+		panics:      counter("panics_total", "Panics contained."),
+		dropped:     counters("dropped_total", "Messages of clients that were dropped without an answer.", "reason"),
+		closes:      counters("closes_total", "Connections ended.", "cause"),
+		reconnects:  counters("reconnects_total", "Reconnects answered.", "by"),
+	}
+	m.registry.MustRegister(m.connections, m.messagesIn, m.messagesOut, m.bytesIn, m.bytesOut,
+		m.accepted, m.rejected, m.panics, m.dropped, m.closes, m.reconnects)
+	return m
+}
+
+const namespace = "causeway"
+
+func gauge(name, help string) prometheus.Gauge {
+	return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
+}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
+}
+
+func counters(name, help, label string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{label})
+}
+
+func (m *metrics) received(bytes int) {
+	m.messagesIn.Inc()
+	m.bytesIn.Add(float64(bytes))
+}
+
+func (m *metrics) sent(batch [][]byte) {
+	total := 0
+	for _, msg := range batch {
+		total += len(msg)
+	}
+	m.messagesOut.Add(float64(len(batch)))
+	m.bytesOut.Add(float64(total))
+}
+
+// Metrics is where the host's counters can be gathered, and where the parts
+// around it add theirs.
+func (h *Host) Metrics() *prometheus.Registry { return h.metrics.registry }

@@ -1,0 +1,259 @@
+package host
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/journal"
+	"github.com/causeway-ahp/causeway/jsonrpc"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// sequencer orders everything. It is the only writer of channel state.
+type sequencer struct {
+	// mu guards the state of every channel, the numbers and the subscriber
+	// sets. The locks of an outbox and of the journal are taken inside it,
+	// never the other way round (docs/LOCKS.md).
+	mu       sync.Mutex
+	seq      uint64 // the last serverSeq
+	place    uint64 // the last place
+	channels map[ahp.URI]*channel
+	sessions int
+
+	// published is the last place whose entry is visible in its log.
+	published atomic.Uint64
+}
+
+// step collects what one turn of the sequencer did, to be made known after the
+// lock is released.
+type step struct {
+	touched []touch
+	effects []*channel
+}
+
+// touch is an entry that subscribers must be woken for.
+type touch struct {
+	ch *channel
+	e  *entry
+}
+
+// nextLocked takes the next number.
+func (s *sequencer) nextLocked() uint64 {
+	s.seq++
+	return s.seq
+}
+
+func (s *sequencer) placeLocked() uint64 {
+	s.place++
+	return s.place
+}
+
+// publishLocked makes everything appended so far visible to writers.
+func (s *sequencer) publishLocked() { s.published.Store(s.place) }
+
+// applyLocked reduces an action that was accepted, numbers it, and appends it to
+// the channel's log and to the journal, with all that is derived from it.
+func (h *Host) applyLocked(st *step, ch *channel, a ahp.Action, body jsontext.Value, origin journal.Origin) (before any, e *entry) {
+	before = ch.state
+	ch.state = ch.scheme.Reduce(before, a)
+	kind := journal.Action
+	if ch.scheme.Class != Shared {
+		kind = journal.Mark
+	}
+	rec := &journal.Record{Seq: h.seq.nextLocked(), Kind: kind, Channel: ch.uri, Body: body, Origin: origin}
+	h.appendJournalLocked(rec)
+	e = &entry{place: h.seq.placeLocked(), seq: rec.Seq, rec: rec, cost: int64(len(body)) + envelopeOverhead}
+	ch.appendLocked(e)
+	st.touched = append(st.touched, touch{ch, e})
+	if before != ch.state {
+		h.mirrorLocked(st, ch, before, a)
+	}
+	return before, e
+}
+
+// derive applies an action the host itself derived from another one.
+func (h *Host) deriveLocked(st *step, ch *channel, a ahp.Action) {
+	body, err := ahp.EncodeAction(a)
+	if err != nil { // the host's own actions always encode
+		h.log.Error("encode derived action", "type", a.ActionType(), "err", err)
+		return
+	}
+	h.applyLocked(st, ch, a, body, journal.Origin{})
+}
+
+// notifyLocked appends a notification to the channel's log.
+func (h *Host) notifyLocked(st *step, ch *channel, method string, params any) {
+	body, err := ahp.Marshal(params)
+	if err != nil { // the host's own params always encode
+		h.log.Error("encode notification", "method", method, "err", err)
+		return
+	}
+	msg := jsonrpc.AppendNotification(nil, method, body)
+	e := &entry{place: h.seq.placeLocked(), seq: h.seq.seq, msg: msg, cost: int64(len(msg))}
+	ch.appendLocked(e)
+	st.touched = append(st.touched, touch{ch, e})
+}
+
+func (h *Host) appendJournalLocked(r *journal.Record) {
+	if err := h.journal.Append(r); err != nil {
+		// Only after Close: the host is going down and nothing more is sent.
+		h.log.Debug("journal refused a record", "seq", r.Seq, "err", err)
+	}
+}
+
+// finish makes known what a step did. It is called after the lock is released.
+func (h *Host) finish(st *step) {
+	for _, t := range st.touched {
+		h.commits.wake(t)
+	}
+	for _, ch := range st.effects {
+		h.startEffects(ch)
+	}
+}
+
+// commits holds back waking until the journal has committed.
+type commits struct {
+	journal *journal.Journal
+	overrun func(*Conn)
+
+	mu      sync.Mutex
+	waiting []touch // in the order of their numbers
+	moved   chan struct{}
+}
+
+// wait returns when seq is committed, with an error when ctx ends first.
+func (c *commits) wait(ctx context.Context, seq uint64) error {
+	for c.journal.Committed() < seq {
+		c.mu.Lock()
+		moved := c.moved
+		c.mu.Unlock()
+		if c.journal.Committed() >= seq {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// wake tells the subscribers of an entry, now or when it is committed.
+func (c *commits) wake(t touch) {
+	if t.e.seq > c.journal.Committed() && c.park(t) {
+		return
+	}
+	c.deliver(t)
+}
+
+// park keeps t until its number is committed; it is false when that has
+// happened in between.
+func (c *commits) park(t touch) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t.e.seq <= c.journal.Committed() {
+		return false
+	}
+	c.waiting = append(c.waiting, t)
+	return true
+}
+
+// committed wakes for everything up to seq.
+func (c *commits) committed(seq uint64) {
+	c.mu.Lock()
+	var due []touch
+	rest := c.waiting[:0]
+	for _, t := range c.waiting {
+		if t.e.seq <= seq {
+			due = append(due, t)
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	clear(c.waiting[len(rest):])
+	c.waiting = rest
+	close(c.moved)
+	c.moved = make(chan struct{})
+	c.mu.Unlock()
+	for _, t := range due {
+		c.deliver(t)
+	}
+}
+
+func (c *commits) deliver(t touch) {
+	for _, s := range t.ch.subscribers() {
+		if !s.conn.out.offer(t.e.cost) {
+			c.overrun(s.conn)
+		}
+	}
+}
+
+// Apply applies an action of the host's own. It reports false for an action
+// that would change nothing (it is then neither numbered nor sent), or whose
+// channel does not exist.
+func (h *Host) Apply(uri ahp.URI, a ahp.Action) bool {
+	body, err := ahp.EncodeAction(a)
+	if err != nil {
+		h.log.Error("encode action", "type", a.ActionType(), "err", err)
+		return false
+	}
+	var st step
+	h.seq.mu.Lock()
+	ok := false
+	if ch := h.seq.channels[uri]; ch != nil && ch.scheme.Reduce(ch.state, a) != ch.state {
+		h.applyLocked(&st, ch, a, body, journal.Origin{})
+		ok = true
+	}
+	h.seq.publishLocked()
+	h.seq.mu.Unlock()
+	h.finish(&st)
+	return ok
+}
+
+// Decide applies the actions that decide returns for the channel's state, in one
+// step. Decide is pure, runs under the sequencer's lock and should return few,
+// small actions. Actions that change nothing are left out. It reports whether
+// anything was applied.
+func (h *Host) Decide(uri ahp.URI, decide func(state any) []ahp.Action) bool {
+	var st step
+	h.seq.mu.Lock()
+	if ch := h.seq.channels[uri]; ch != nil {
+		for _, a := range decide(ch.state) {
+			if ch.scheme.Reduce(ch.state, a) != ch.state {
+				h.deriveLocked(&st, ch, a)
+			}
+		}
+	}
+	h.seq.publishLocked()
+	h.seq.mu.Unlock()
+	h.finish(&st)
+	return len(st.touched) > 0
+}
+
+// State returns the state of a channel, nil if it does not exist.
+func (h *Host) State(uri ahp.URI) any {
+	h.seq.mu.Lock()
+	defer h.seq.mu.Unlock()
+	if ch := h.seq.channels[uri]; ch != nil {
+		return ch.state
+	}
+	return nil
+}
+
+// Notify sends a notification to the subscribers of a channel, in order with
+// its actions. It is false when the channel does not exist.
+func (h *Host) Notify(uri ahp.URI, method string, params any) bool {
+	var st step
+	h.seq.mu.Lock()
+	ch := h.seq.channels[uri]
+	if ch != nil {
+		h.notifyLocked(&st, ch, method, params)
+	}
+	h.seq.publishLocked()
+	h.seq.mu.Unlock()
+	h.finish(&st)
+	return ch != nil
+}

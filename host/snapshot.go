@@ -1,0 +1,107 @@
+package host
+
+import (
+	"sync"
+
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// snapshotCache holds the encoded states of a channel while somebody waits for
+// them, so that many who ask at once share one encoding.
+type snapshotCache struct {
+	mu    sync.Mutex
+	items map[snapshotKey]*encodedState
+}
+
+type snapshotKey struct {
+	state any // a pointer: the same state, the same encoding
+	turns int
+}
+
+// encodedState is one encoding, made by the first who needs it and dropped when
+// the last has released it.
+type encodedState struct {
+	refs int // guarded by the cache's lock
+	once sync.Once
+	data jsontext.Value
+	err  error
+}
+
+func (c *snapshotCache) acquire(k snapshotKey) *encodedState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.items[k]
+	if e == nil {
+		e = new(encodedState)
+		if c.items == nil {
+			c.items = make(map[snapshotKey]*encodedState)
+		}
+		c.items[k] = e
+	}
+	e.refs++
+	return e
+}
+
+func (c *snapshotCache) release(k snapshotKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.items[k]; e != nil {
+		if e.refs--; e.refs == 0 {
+			delete(c.items, k)
+		}
+	}
+}
+
+// snapshot is a state taken under the sequencer's lock, to be encoded later.
+type snapshot struct {
+	h       *Host
+	ch      *channel
+	key     snapshotKey
+	encoded *encodedState
+	fromSeq uint64
+}
+
+// snapshotLocked takes the state of a channel. Release must be called.
+func (h *Host) snapshotLocked(ch *channel, v view) *snapshot {
+	key := snapshotKey{state: ch.state, turns: v.turns}
+	return &snapshot{h: h, ch: ch, key: key, encoded: ch.snapshots.acquire(key), fromSeq: h.seq.seq}
+}
+
+// wire encodes the snapshot. At most Limits.SnapshotEncodings run at a time; the
+// rest wait here, on the writers of their own connections.
+func (s *snapshot) wire() (ahp.Snapshot, error) {
+	e := s.encoded
+	e.once.Do(func() {
+		s.h.encodings <- struct{}{}
+		defer func() { <-s.h.encodings }()
+		e.data, e.err = ahp.Marshal(s.h.project(s.ch.uri, s.key.state, view{turns: s.key.turns}))
+	})
+	if e.err != nil {
+		return ahp.Snapshot{}, e.err
+	}
+	return ahp.Snapshot{Resource: s.ch.uri, State: e.data, FromSeq: s.fromSeq}, nil
+}
+
+func (s *snapshot) release() { s.ch.snapshots.release(s.key) }
+
+// releaseAll releases every snapshot of the list.
+func releaseAll(list []*snapshot) {
+	for _, s := range list {
+		s.release()
+	}
+}
+
+// wireAll encodes all snapshots; one that cannot be encoded is left out.
+func (h *Host) wireAll(list []*snapshot) []ahp.Snapshot {
+	out := make([]ahp.Snapshot, 0, len(list))
+	for _, s := range list {
+		w, err := s.wire()
+		if err != nil {
+			h.log.Error("encode snapshot", "channel", s.ch.uri, "err", err)
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}

@@ -1,0 +1,149 @@
+package host
+
+import (
+	"strings"
+
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/jsonrpc"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// subscribe opens a channel for the connection. The snapshot and the
+// subscription are one step: what follows has a number above fromSeq.
+func (c *Conn) subscribe(m jsonrpc.Message) jsonrpc.Reply {
+	var p ahp.SubscribeParams
+	if err := decodeParams(m, &p); err != nil {
+		return jsonrpc.Reply{Err: err}
+	}
+	if err := checkDelivery(&p); err != nil {
+		return jsonrpc.Reply{Err: err}
+	}
+	uri := normalRoot(p.Channel)
+	h := c.h
+	h.seq.mu.Lock()
+	ch := c.visibleLocked(uri)
+	if ch == nil {
+		h.seq.mu.Unlock()
+		return jsonrpc.Reply{Err: missingError(uri)}
+	}
+	if old := c.subs[uri]; old != nil {
+		c.closeLocked(old) // a repeated subscribe begins anew (AHP core, 17, 8)
+	} else if len(c.subs) >= h.limits.SubscriptionsPerConn {
+		h.seq.mu.Unlock()
+		return jsonrpc.Reply{Err: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "at most %d subscriptions", h.limits.SubscriptionsPerConn)}
+	}
+	sub := c.openLocked(ch)
+	snap := h.snapshotLocked(ch, viewOf(p.View))
+	c.answerLocked(m.ID, func() any {
+		wire, err := snap.wire()
+		if err != nil {
+			return err
+		}
+		return ahp.SubscribeResult{Snapshot: &wire}
+	}, snap.release, sub)
+	h.seq.mu.Unlock()
+	c.tellSubscribed([]*subscription{sub})
+	return jsonrpc.Reply{Taken: true}
+}
+
+// checkDelivery refuses delivery options that make no sense. Nothing is buffered
+// on purpose, which is within any maxLatencyMs.
+func checkDelivery(p *ahp.SubscribeParams) error {
+	if d := p.Delivery; d != nil && d.MaxLatencyMS != nil && !(*d.MaxLatencyMS >= 0) {
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "delivery.maxLatencyMs must not be negative")
+	}
+	if f := p.FlowControl; f != nil && (f.Receive.WindowBytes < 1 || f.Receive.MaximumFrameBytes < 1024) {
+		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "flowControl.receive needs windowBytes >= 1 and maximumFrameBytes >= 1024")
+	}
+	return nil
+}
+
+// missingError is the answer for a channel that does not exist or may not be
+// seen (AHP core, 17, 6).
+func missingError(uri ahp.URI) error {
+	if strings.HasPrefix(uri, ahp.SessionPrefix) && ahp.KindOf(uri) == ahp.KindSession {
+		return ahp.ErrSessionNotFound
+	}
+	return ahp.ErrNotFound
+}
+
+// visibleLocked returns a channel the connection may see, nil otherwise.
+func (c *Conn) visibleLocked(uri ahp.URI) *channel {
+	ch := c.h.seq.channels[uri]
+	if ch == nil || !c.h.policy.Allow(c.principal, OpSee, uri) {
+		return nil
+	}
+	return ch
+}
+
+// openLocked makes a subscription that begins behind everything in the log. It
+// is attached to the outbox by answerLocked, in the same step.
+func (c *Conn) openLocked(ch *channel) *subscription {
+	s := &subscription{ch: ch, conn: c, last: ch.tail}
+	c.subs[ch.uri] = s
+	ch.addSubscriberLocked(s)
+	return s
+}
+
+func (c *Conn) closeLocked(s *subscription) {
+	delete(c.subs, s.ch.uri)
+	s.ch.removeSubscriberLocked(s)
+	c.out.detach(s)
+}
+
+// answerLocked queues the response to a request that opened subscriptions. It is
+// encoded by the writer, when its turn has come.
+func (c *Conn) answerLocked(id jsonrpc.ID, result func() any, release func(), opened ...*subscription) {
+	render := func() []byte {
+		value := result()
+		if err, ok := value.(error); ok {
+			return jsonrpc.AppendError(nil, id, c.h.mapError(err))
+		}
+		body, err := ahp.Marshal(value)
+		if err != nil {
+			return jsonrpc.AppendError(nil, id, c.h.mapError(err))
+		}
+		return jsonrpc.AppendResult(nil, id, body)
+	}
+	c.out.attach(item{place: c.h.seq.place, seq: c.h.seq.seq, render: render, done: release}, opened...)
+}
+
+// tellSubscribed tells the features of new subscriptions.
+func (c *Conn) tellSubscribed(opened []*subscription) {
+	for _, hooks := range c.h.registry.hooks {
+		if hooks.Subscribed == nil {
+			continue
+		}
+		for _, s := range opened {
+			hooks.Subscribed(c, s.ch.uri)
+		}
+	}
+}
+
+// unsubscribe ends a subscription. An unknown one is ignored.
+func (c *Conn) unsubscribe(params jsontext.Value) {
+	uri, err := channelOf(params)
+	if err != nil {
+		c.h.metrics.dropped.WithLabelValues("malformed_unsubscribe").Inc()
+		return
+	}
+	c.h.seq.mu.Lock()
+	s := c.subs[uri]
+	if s != nil {
+		c.closeLocked(s)
+	}
+	c.h.seq.mu.Unlock()
+	if s == nil {
+		return
+	}
+	for _, hooks := range c.h.registry.hooks {
+		if hooks.Unsubscribed != nil {
+			hooks.Unsubscribed(c, uri)
+		}
+	}
+}
+
+// decodeParams decodes the params of a request of the host's own.
+func decodeParams(m jsonrpc.Message, v any) error {
+	return (&Request{Method: m.Method, Params: m.Params}).Decode(v)
+}

@@ -1,0 +1,18 @@
+// Package journal keeps the numbered record of everything the host ordered: a
+// ring of the newest records for replay, and a store behind it.
+//
+// On the path of a byte it stands after the sequencer and before the outboxes:
+// a record is appended under the sequencer's lock and may be sent once the
+// committed mark has reached it.
+//
+// Invariants:
+//
+//   - Numbers of appended records strictly rise.
+//   - The committed mark never falls, and never stands above what the store
+//     has taken.
+//   - Since is complete or says that it is not; it never skips a record.
+//   - The ring is bounded in records and in bytes.
+//
+// The package decides nothing about who may see a record and holds no channel
+// state.
+package journal

@@ -1,0 +1,192 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// Store keeps records beyond the life of the process.
+type Store interface {
+	// Write takes a group of records in the order of their numbers and returns
+	// when they would survive the death of the process. The slice is reused.
+	Write(group []*Record) error
+	// Sync makes what was written survive the loss of power.
+	Sync() error
+	// Close releases the store after a last Sync.
+	Close() error
+}
+
+// ErrClosed is returned by Append after Close.
+var ErrClosed = errors.New("journal is closed")
+
+// Default bounds of the ring. The host must be able to replay at least 10,000
+// envelopes.
+const (
+	DefaultRingRecords = 16_384
+	DefaultRingBytes   = 64 << 20
+)
+
+// Options of a journal. Zero values mean the defaults.
+type Options struct {
+	Store       Store // nil keeps the ring only; the mark then moves at once
+	RingRecords int
+	RingBytes   int // bytes as Record.Size counts them
+	// Committed is called after the mark moved, without a lock, by the
+	// goroutine that writes to the store. It is not called without a store.
+	Committed func(seq uint64)
+	// Failed is called when the store refuses a group. The group stays
+	// pending and is tried again with the next one.
+	Failed func(error)
+}
+
+// Journal is the record of everything ordered. Append belongs to the holder of
+// the sequencer's lock; all other methods may be called concurrently.
+type Journal struct {
+	opts      Options
+	committed atomic.Uint64
+	wake      chan struct{}
+	done      chan struct{}
+
+	// mu guards what follows. It is held for no I/O.
+	mu      sync.Mutex
+	ring    ring
+	pending []*Record
+	closed  bool
+}
+
+// New returns a journal. Close must be called to release its store.
+func New(opts Options) *Journal {
+	if opts.RingRecords <= 0 {
+		opts.RingRecords = DefaultRingRecords
+	}
+	if opts.RingBytes <= 0 {
+		opts.RingBytes = DefaultRingBytes
+	}
+	j := &Journal{opts: opts, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	j.ring.maxRecords, j.ring.maxBytes = opts.RingRecords, opts.RingBytes
+	if opts.Store == nil {
+		close(j.done)
+		return j
+	}
+	go j.writeLoop()
+	return j
+}
+
+// Append adds r. It does not wait: with a store, r is committed later.
+func (j *Journal) Append(r *Record) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.closed {
+		return ErrClosed
+	}
+	if r.Kind != Mark { // a flood of marks must not push out what can be replayed
+		j.ring.push(r)
+	}
+	if j.opts.Store == nil {
+		j.committed.Store(r.Seq)
+		return nil
+	}
+	j.pending = append(j.pending, r)
+	select {
+	case j.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// Committed is the highest number that may be shown to anybody.
+func (j *Journal) Committed() uint64 { return j.committed.Load() }
+
+// Replay returns, in order, the actions with a number above after that keep
+// accepts, and the sum of their sizes in bytes. It is false when the ring no
+// longer holds everything above after.
+func (j *Journal) Replay(after uint64, keep func(*Record) bool) (records []*Record, size int, complete bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if after < j.ring.dropped {
+		return nil, 0, false
+	}
+	j.ring.above(after, func(r *Record) {
+		if r.Kind == Action && keep(r) {
+			records = append(records, r)
+			size += r.Size()
+		}
+	})
+	return records, size, true
+}
+
+// Find returns the action that came from the dispatch, nil when the ring does
+// not hold it.
+func (j *Journal) Find(lineage, clientSeq uint64) *Record {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.ring.last(func(r *Record) bool {
+		return r.Kind == Action && r.Origin.Lineage == lineage && r.Origin.ClientSeq == clientSeq
+	})
+}
+
+// Len is the number of records in the ring and their size in bytes.
+func (j *Journal) Len() (records, bytes int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.ring.records) - j.ring.head, j.ring.bytes
+}
+
+// Close writes what is pending and closes the store.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	if j.closed {
+		j.mu.Unlock()
+		<-j.done
+		return nil
+	}
+	j.closed = true
+	close(j.wake)
+	j.mu.Unlock()
+	<-j.done
+	if j.opts.Store == nil {
+		return nil
+	}
+	if err := j.opts.Store.Close(); err != nil {
+		return fmt.Errorf("close journal: %w", err)
+	}
+	return nil
+}
+
+// writeLoop gives groups to the store: whatever was appended while the last
+// group was being written is the next one.
+func (j *Journal) writeLoop() {
+	defer close(j.done)
+	var group []*Record
+	for range j.wake {
+		group = j.writeGroup(group)
+	}
+	j.writeGroup(group)
+}
+
+// writeGroup writes group, left over from a failure, and all that is pending.
+// It returns what could not be written.
+func (j *Journal) writeGroup(group []*Record) []*Record {
+	j.mu.Lock()
+	group = append(group, j.pending...)
+	j.pending = j.pending[:0]
+	j.mu.Unlock()
+	if len(group) == 0 {
+		return group
+	}
+	if err := j.opts.Store.Write(group); err != nil {
+		if j.opts.Failed != nil {
+			j.opts.Failed(err)
+		}
+		return group
+	}
+	last := group[len(group)-1].Seq
+	j.committed.Store(last)
+	if j.opts.Committed != nil {
+		j.opts.Committed(last)
+	}
+	clear(group)
+	return group[:0]
+}

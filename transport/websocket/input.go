@@ -1,0 +1,208 @@
+package websocket
+
+import (
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/gobwas/ws"
+)
+
+const (
+	// parkedBytes is the buffer a connection keeps while it waits. It takes
+	// any small message whole; after a read that filled it a pooled buffer
+	// takes over until the burst is through.
+	parkedBytes = 512
+	// directBytes is the piece from which payload is read straight into its
+	// message instead of through the buffer.
+	directBytes = 8 << 10
+	// trustedBytes of an announced length are allocated at once; beyond, a
+	// message grows as its bytes come in.
+	trustedBytes = 64 << 10
+)
+
+// input is the buffered inbound side of a connection. Only the holder of the
+// read token uses it, except for waiting.
+type input struct {
+	parked []byte
+	buf    []byte // parked, or a pooled buffer
+	r, w   int    // buf[r:w] is received and not yet used
+	burst  bool   // the last read filled the buffer
+
+	// waiting is when the running wait for bytes began, in nanoseconds since
+	// the connection's epoch and never 0 then; 0 while nobody waits. The
+	// keep-alive reads it.
+	waiting atomic.Int64
+	// heard counts receives, for the keep-alive.
+	heard atomic.Uint64
+}
+
+// start makes early the first bytes received.
+func (in *input) start(early []byte) {
+	in.parked = make([]byte, parkedBytes)
+	in.buf = in.parked
+	if len(early) > len(in.buf) {
+		in.buf = takeBuffer(largeBytes)
+	}
+	in.w = copy(in.buf, early) // net/http buffers 4 KiB, so it fits
+}
+
+// release gives a pooled buffer back; the input is of no use afterwards.
+func (in *input) release() {
+	if len(in.buf) > len(in.parked) {
+		giveBuffer(in.buf)
+	}
+	in.parked, in.buf, in.r, in.w = nil, nil, 0, 0
+}
+
+// header reads the next frame header.
+func (c *Conn) header() (ws.Header, error) {
+	if err := c.need(2); err != nil {
+		return ws.Header{}, err
+	}
+	n := headerSize(c.in.buf[c.in.r+1])
+	if err := c.need(n); err != nil {
+		return ws.Header{}, err
+	}
+	b := c.in.buf[c.in.r : c.in.r+n]
+	c.in.r += n
+	return parseHeader(b)
+}
+
+// need buffers until n bytes stand together; n fits the parked buffer.
+func (c *Conn) need(n int) error {
+	for c.in.w-c.in.r < n {
+		if err := c.fill(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fill receives at least one more byte into the buffer.
+func (c *Conn) fill() error {
+	in := &c.in
+	in.makeRoom()
+	n, err := c.receive(in.buf[in.w:])
+	in.w += n
+	in.burst = in.w == len(in.buf)
+	return err
+}
+
+// makeRoom leaves free space in the buffer, and picks the buffer by what the
+// last read brought.
+func (in *input) makeRoom() {
+	rest := in.buf[in.r:in.w]
+	switch pooled := len(in.buf) > len(in.parked); {
+	case !pooled && in.burst:
+		in.buf = takeBuffer(largeBytes)
+	case pooled && !in.burst && len(rest) == 0:
+		giveBuffer(in.buf)
+		in.buf = in.parked
+	}
+	in.r, in.w = 0, copy(in.buf, rest)
+}
+
+// receive reads from the socket, at least one byte or an error.
+func (c *Conn) receive(b []byte) (int, error) {
+	// A plain end is an error on a WebSocket, which ends with a close frame.
+	for range 100 {
+		c.in.waiting.Store(c.now())
+		n, err := c.nc.Read(b)
+		c.in.waiting.Store(0)
+		switch {
+		case n > 0:
+			c.in.heard.Add(1)
+			return n, nil
+		case err == io.EOF:
+			return 0, io.ErrUnexpectedEOF
+		case err != nil:
+			return 0, err
+		}
+	}
+	return 0, io.ErrNoProgress
+}
+
+// now returns the time since the connection began, never 0.
+func (c *Conn) now() int64 { return int64(time.Since(c.epoch)) + 1 }
+
+// payload appends the payload of h to msg, unmasked.
+func (c *Conn) payload(msg []byte, h ws.Header) ([]byte, error) {
+	left, off := int(h.Length), 0
+	for left > 0 {
+		msg = grow(msg, left, h.Fin)
+		at := len(msg)
+		n, err := c.take(msg[at:min(cap(msg), at+left)])
+		if err != nil {
+			return nil, err
+		}
+		msg = msg[:at+n]
+		if h.Masked {
+			ws.Cipher(msg[at:], h.Mask, off)
+		}
+		left, off = left-n, off+n
+	}
+	return msg, nil
+}
+
+// grow returns msg with room for at least one of the left bytes to come in a
+// frame. Room is made for no more than was received so far or trustedBytes:
+// exactly in the last frame, and at least as much as there is before it, lest
+// a message in one-byte fragments be copied once for each.
+func grow(msg []byte, left int, last bool) []byte {
+	if len(msg) < cap(msg) {
+		return msg
+	}
+	room := min(left, max(len(msg), trustedBytes))
+	if !last {
+		room = max(room, len(msg))
+	}
+	return append(make([]byte, 0, len(msg)+room), msg...)
+}
+
+// take moves up to len(b) bytes to b, at least one.
+func (c *Conn) take(b []byte) (int, error) {
+	in := &c.in
+	if in.r == in.w {
+		if len(b) >= directBytes {
+			return c.receive(b)
+		}
+		if err := c.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, in.buf[in.r:in.w])
+	in.r += n
+	return n, nil
+}
+
+// skip passes over n bytes of payload.
+func (c *Conn) skip(n int64) error {
+	for n > 0 {
+		if c.in.r == c.in.w {
+			if err := c.fill(); err != nil {
+				return err
+			}
+		}
+		k := min(n, int64(c.in.w-c.in.r))
+		c.in.r += int(k)
+		n -= k
+	}
+	return nil
+}
+
+// discard throws away whatever still comes until the peer stops or the
+// deadline passes. Closing a socket that holds unread bytes resets it, and a
+// reset can overtake the close frame that names the reason.
+func (c *Conn) discard(deadline time.Time) {
+	if half, ok := c.socket().(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite() // so that the peer need not wait for us
+	}
+	_ = c.nc.SetReadDeadline(deadline)
+	c.in.r, c.in.w = 0, 0
+	for {
+		if _, err := c.receive(c.in.buf); err != nil {
+			return
+		}
+	}
+}

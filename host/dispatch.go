@@ -105,7 +105,7 @@ func (h *Host) refuseLocked(c *Conn, ch *channel, d *dispatched) string {
 }
 
 func (h *Host) acceptLocked(st *step, c *Conn, ch *channel, d *dispatched) {
-	before, e := h.applyLocked(st, ch, d.action, d.body, c.origin(d.clientSeq))
+	before, e := h.applyLocked(st, ch, d.action, ch.scheme.Reduce(ch.state, d.action), d.body, c.origin(d.clientSeq))
 	h.metrics.accepted.Inc()
 	h.queueEffectLocked(st, ch, Committed{
 		Channel: ch.uri, Action: d.action, Before: before, After: ch.state, ServerSeq: e.seq, By: c.actor(),

@@ -53,11 +53,11 @@ func (s *sequencer) placeLocked() uint64 {
 // publishLocked makes everything appended so far visible to writers.
 func (s *sequencer) publishLocked() { s.published.Store(s.place) }
 
-// applyLocked reduces an action that was accepted, numbers it, and appends it to
-// the channel's log and to the journal, with all that is derived from it.
-func (h *Host) applyLocked(st *step, ch *channel, a ahp.Action, body jsontext.Value, origin journal.Origin) (before any, e *entry) {
+// applyLocked numbers an action that was reduced to after, and appends it to the
+// channel's log and to the journal, with all that is derived from it.
+func (h *Host) applyLocked(st *step, ch *channel, a ahp.Action, after any, body jsontext.Value, origin journal.Origin) (before any, e *entry) {
 	before = ch.state
-	ch.state = ch.scheme.Reduce(before, a)
+	ch.state = after
 	kind := journal.Action
 	if ch.scheme.Class != Shared {
 		kind = journal.Mark
@@ -73,14 +73,18 @@ func (h *Host) applyLocked(st *step, ch *channel, a ahp.Action, body jsontext.Va
 	return before, e
 }
 
-// derive applies an action the host itself derived from another one.
+// deriveLocked applies an action of the host's own, unless it changes nothing.
 func (h *Host) deriveLocked(st *step, ch *channel, a ahp.Action) {
+	after := ch.scheme.Reduce(ch.state, a)
+	if after == ch.state {
+		return
+	}
 	body, err := ahp.EncodeAction(a)
 	if err != nil { // the host's own actions always encode
 		h.log.Error("encode derived action", "type", a.ActionType(), "err", err)
 		return
 	}
-	h.applyLocked(st, ch, a, body, journal.Origin{})
+	h.applyLocked(st, ch, a, after, body, journal.Origin{})
 }
 
 // notifyLocked appends a notification to the channel's log.
@@ -203,9 +207,11 @@ func (h *Host) Apply(uri ahp.URI, a ahp.Action) bool {
 	var st step
 	h.seq.mu.Lock()
 	ok := false
-	if ch := h.seq.channels[uri]; ch != nil && ch.scheme.Reduce(ch.state, a) != ch.state {
-		h.applyLocked(&st, ch, a, body, journal.Origin{})
-		ok = true
+	if ch := h.seq.channels[uri]; ch != nil {
+		if after := ch.scheme.Reduce(ch.state, a); after != ch.state {
+			h.applyLocked(&st, ch, a, after, body, journal.Origin{})
+			ok = true
+		}
 	}
 	h.seq.publishLocked()
 	h.seq.mu.Unlock()
@@ -222,9 +228,7 @@ func (h *Host) Decide(uri ahp.URI, decide func(state any) []ahp.Action) bool {
 	h.seq.mu.Lock()
 	if ch := h.seq.channels[uri]; ch != nil {
 		for _, a := range decide(ch.state) {
-			if ch.scheme.Reduce(ch.state, a) != ch.state {
-				h.deriveLocked(&st, ch, a)
-			}
+			h.deriveLocked(&st, ch, a)
 		}
 	}
 	h.seq.publishLocked()

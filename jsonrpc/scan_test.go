@@ -147,6 +147,27 @@ func TestScanBounds(t *testing.T) {
 	}
 }
 
+// Every fragment stands as an array, as a member's value and alone.
+func TestScanAgreesWithJSONText(t *testing.T) {
+	for _, fragment := range []string{
+		`true`, `tru`, `truex`, `false`, `fals`, `null`, `nul`, `NULL`,
+		`0`, `-0`, `-`, `+1`, `01`, `1.`, `.5`, `1.5`, `1e`, `1e+`, `1E-2`, `1.0e10`, `-12.5E+3x`, `0x1`, `1 2`,
+		`{}`, `{ }`, `{"a":1}`, `{"a":1,}`, `{"a"}`, `{"a" 1}`, `{"a":}`, `{a:1}`, `{1:1}`, `{"a":1 "b":2}`, `{"a":1]`, `{`, `{"a":1`,
+		`[]`, `[ ]`, `[1,]`, `[,1]`, `[1 2]`, `[1}`, `[`, `[1`, `[[],[{}]]`, ``, ` `, `,`, `:`, `]`,
+		`"`, `"a`, `"\"`, `"\u12"`, `"\u12G4"`, `"\u00e9"`, `"\q"`, `"\`, "\"\t\"", "\"\x7f\"", "\"é€😀\"", "\"\xc0\x80\"", "\"\xf4\x90\x80\x80\"",
+		`"0123456789012345678901234567890123456789012345678901234567890123456789\n"`,
+		"\"0123456789012345678901234567890123456789012345678901234567890123456789\x1f\"",
+	} {
+		for _, format := range []string{`%s`, `[%s]`, `{"x":%s}`, `{"x":{"y":[0,%s]}}`} {
+			text := fmt.Appendf(nil, format, fragment)
+			_, err := Scan(text)
+			if got, want := !errors.Is(err, ErrParse), isJSON(text); got != want {
+				t.Errorf("Scan takes %q for JSON: %v, jsontext: %v", text, got, want)
+			}
+		}
+	}
+}
+
 func TestScanDoesNotAllocate(t *testing.T) {
 	for _, text := range []string{smallMessage, `{"jsonrpc":"2.0","id":12,"result":{"a":[1,2,3]}}`} {
 		Scan([]byte(text)) // meets the method for the first time

@@ -74,9 +74,14 @@ func (d *driver) running(t *turn) agent.Session {
 
 // say sets the chat's activity, "" clears it.
 func (d *driver) say(activity string) {
-	a := &ahp.ChatActivityChanged{}
-	if activity != "" {
-		a.Activity = &activity
-	}
-	d.f.h.Apply(d.chat, a)
+	d.f.h.Decide(d.chat, func(state any) []ahp.Action {
+		now := state.(*ahp.ChatState).Activity
+		if activity == "" {
+			if now == nil {
+				return nil
+			}
+			return []ahp.Action{&ahp.ChatActivityChanged{}}
+		}
+		return []ahp.Action{&ahp.ChatActivityChanged{Activity: &activity}}
+	})
 }

@@ -215,7 +215,7 @@ func (d *driver) finish(t *turn, o agent.Outcome) {
 	if o.Usage != nil {
 		d.f.h.Apply(d.chat, &ahp.ChatUsage{TurnID: t.id, Usage: o.Usage})
 	}
-	d.f.h.Apply(d.chat, &ahp.ChatActivityChanged{})
+	d.say("")
 	switch o.Result {
 	case agent.Completed, agent.Truncated:
 		if o.Result == agent.Truncated {

@@ -63,3 +63,12 @@ func mustAction(tb testing.TB, raw string) ahp.Action {
 	}
 	return a
 }
+
+// rawTree decodes JSON and keeps null.
+func rawTree(tb testing.TB, raw string) (v any) {
+	tb.Helper()
+	if err := json.Unmarshal([]byte(raw), &v); err != nil {
+		tb.Fatalf("decode %s: %v", raw, err)
+	}
+	return v
+}

@@ -1,0 +1,130 @@
+package reducer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// TestChatHistory runs random actions over states chosen at random among all
+// that came before, as confirmed and optimistic states branch off each other.
+// At the end each state must still encode as it did when it was new.
+func TestChatHistory(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		states := []*ahp.ChatState{New(ahp.KindChat).(*ahp.ChatState)}
+		texts := []jsontext.Value{encodeState(t, states[0])}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			from := max(0, len(states)-1-rapid.IntRange(0, 3).Draw(t, "back"))
+			a := drawAction(t)
+			next := Chat(states[from], a)
+			checkChat(t, states[from], next, a)
+			states = append(states, next)
+			texts = append(texts, encodeState(t, next))
+		}
+		for i, s := range states {
+			if got := encodeState(t, s); string(got) != string(texts[i]) {
+				t.Fatalf("state %d changed afterwards:\n%s\n%s", i, texts[i], got)
+			}
+		}
+	})
+}
+
+// TestChatText compares streamed text with plain concatenation.
+func TestChatText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := Chat(New(ahp.KindChat).(*ahp.ChatState), &ahp.ChatTurnStarted{TurnID: "t"})
+		var model [3]string
+		for i := range model {
+			part := &ahp.MarkdownPart{ID: fmt.Sprint(i)}
+			s = Chat(s, &ahp.ChatResponsePart{TurnID: "t", Part: ahp.ResponsePart{Part: part}})
+		}
+		for range rapid.IntRange(1, 50).Draw(t, "deltas") {
+			i := rapid.IntRange(0, len(model)-1).Draw(t, "part")
+			text := rapid.StringN(0, 40, -1).Draw(t, "text")
+			model[i] += text
+			s = Chat(s, &ahp.ChatDelta{TurnID: "t", PartID: fmt.Sprint(i), Content: text})
+		}
+		for i, want := range model {
+			if got := s.ActiveTurn.ResponseParts.At(i).Part.(*ahp.MarkdownPart).Content.String(); got != want {
+				t.Fatalf("part %d is %q, want %q", i, got, want)
+			}
+		}
+	})
+}
+
+// encodeState is deterministic: no action drawn here has a map of two entries.
+func encodeState(t *rapid.T, s *ahp.ChatState) jsontext.Value {
+	raw, err := ahp.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// checkChat checks what holds after any action.
+func checkChat(t *rapid.T, before, after *ahp.ChatState, a ahp.Action) {
+	name := a.ActionType()
+	if after.ChatInfo != before.ChatInfo && cmp.Equal(after.ChatInfo, before.ChatInfo) &&
+		name != "chat/turnStarted" && name != "chat/activityChanged" {
+		t.Fatalf("%s copied the summary members without a change", name)
+	}
+	flags := ^ahp.Status(31 | 32)
+	if before.Status&flags != after.Status&flags {
+		t.Fatalf("%s changed the flags: %d to %d", name, before.Status, after.Status)
+	}
+	if after.QueuedMessages != nil && len(after.QueuedMessages) == 0 {
+		t.Fatalf("%s kept an empty queue", name)
+	}
+	derives := strings.HasPrefix(name, "chat/toolCall") && name != "chat/toolCallStart" &&
+		name != "chat/toolCallDelta" && name != "chat/toolCallContentChanged"
+	if derives && after.Status.Activity() != activity(after.ActiveTurn) {
+		t.Fatalf("%s left the activity %d, derived %d", name, after.Status.Activity(), activity(after.ActiveTurn))
+	}
+}
+
+// drawAction draws an action over small pools of ids, so that most find what
+// they name.
+func drawAction(t *rapid.T) ahp.Action {
+	turn := rapid.SampledFrom([]string{"t", "u"}).Draw(t, "turn")
+	id := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "id")
+	yes := rapid.Bool().Draw(t, "yes")
+	text := rapid.SampledFrom([]string{"", "a", "long enough for the end of a buffer"}).Draw(t, "text")
+	ref := ahp.ToolCallRef{TurnID: turn, ToolCallID: id}
+	mcp := &ahp.ToolCallContributor{Kind: ahp.ContributorMCP}
+	pool := []ahp.Action{
+		&ahp.ChatTurnStarted{TurnID: turn, StartedAt: "2026-01-01T00:00:00.000Z", QueuedMessageID: &id},
+		&ahp.ChatTurnComplete{TurnID: turn, Duration: 1},
+		&ahp.ChatError{TurnID: turn, Part: ahp.ResponsePart{Part: &ahp.ErrorPart{Resumable: &yes}}},
+		&ahp.ChatTurnResume{TurnID: turn},
+		&ahp.ChatTruncated{TurnID: &turn},
+		&ahp.ChatTurnsLoaded{Turns: []*ahp.Turn{{ID: id, State: ahp.TurnComplete}}},
+		&ahp.ChatActivityChanged{Activity: &text},
+		&ahp.ChatResponsePart{TurnID: turn, Part: ahp.ResponsePart{Part: &ahp.MarkdownPart{ID: id, Content: ahp.NewText(text)}}},
+		&ahp.ChatResponsePart{TurnID: turn, Part: ahp.ResponsePart{Part: &ahp.ReasoningPart{ID: id}}},
+		&ahp.ChatDelta{TurnID: turn, PartID: id, Content: text},
+		&ahp.ChatDelta{TurnID: turn, PartID: id, Content: text},
+		&ahp.ChatReasoning{TurnID: turn, PartID: id, Content: text},
+		&ahp.ChatToolCallStart{ToolCallRef: ref, Contributor: mcp},
+		&ahp.ChatToolCallDelta{ToolCallRef: ref, Content: &text},
+		&ahp.ChatToolCallReady{ToolCallRef: ref, Options: []ahp.ConfirmationOption{{ID: id}}},
+		&ahp.ChatToolCallReady{ToolCallRef: ref, Confirmed: &text, ToolInput: ahp.InlineInput(text)},
+		&ahp.ChatToolCallConfirmed{ToolCallRef: ref, Approved: yes, SelectedOptionID: &id},
+		&ahp.ChatToolCallContentChanged{ToolCallRef: ref, Content: []ahp.ToolResultContent{ahp.TextContent(text)}},
+		&ahp.ChatToolCallComplete{ToolCallRef: ref, Result: ahp.ToolCallResult{Success: yes}, RequiresResultConfirmation: &yes},
+		&ahp.ChatToolCallResultConfirmed{ToolCallRef: ref, Approved: yes},
+		&ahp.ChatToolCallAuthRequired{ToolCallRef: ref, Auth: &ahp.MCPAuthRequirement{}},
+		&ahp.ChatToolCallAuthResolved{ToolCallRef: ref},
+		&ahp.ChatInputRequested{Request: &ahp.ChatInputRequest{ID: id}},
+		&ahp.ChatInputAnswerChanged{RequestID: id, QuestionID: "q", Answer: &ahp.ChatInputAnswer{State: text}},
+		&ahp.ChatInputCompleted{RequestID: id, Response: text},
+		&ahp.ChatPendingMessageSet{Kind: ahp.PendingQueued, ID: id},
+		&ahp.ChatPendingMessageRemoved{Kind: ahp.PendingQueued, ID: id},
+		&ahp.ChatQueuedMessagesReordered{Order: []string{id, "z", "x"}},
+	}
+	return rapid.SampledFrom(pool).Draw(t, "action")
+}

@@ -1,0 +1,537 @@
+package reducer
+
+import (
+	"testing"
+
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+)
+
+// One test for each rule of AHP channels, part 4, that concerns reducers, named
+// by its number there. What a table of actions shows better stands in that.
+
+// at returns the base state of its type with a patch.
+func at[S any](t *testing.T, kind ahp.Kind, given string) S {
+	t.Helper()
+	s, ok := mustDecode(t, kind, encode(t, patch(t, tree(t, jsontext.Value(base[kind])), given))).(S)
+	if !ok {
+		t.Fatalf("kind %s has another type", kind)
+	}
+	return s
+}
+
+func chatAt(t *testing.T, given string) *ahp.ChatState {
+	t.Helper()
+	return at[*ahp.ChatState](t, ahp.KindChat, given)
+}
+
+func sessionAt(t *testing.T, given string) *ahp.SessionState {
+	t.Helper()
+	return at[*ahp.SessionState](t, ahp.KindSession, given)
+}
+
+// do applies the actions, given as JSON, in order.
+func do[S any](t *testing.T, s S, actions ...string) S {
+	t.Helper()
+	for _, a := range actions {
+		s = Apply(s, mustAction(t, a)).(S)
+	}
+	return s
+}
+
+// check compares a state, or a part of one, with JSON.
+func check(t *testing.T, what string, got any, want string) {
+	t.Helper()
+	if d := cmp.Diff(tree(t, jsontext.Value(want)), tree(t, encode(t, got))); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+func checkStatus(t *testing.T, what string, got, want ahp.Status) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: status %d, want %d", what, got, want)
+	}
+}
+
+// activeCall is the first tool call of the active turn.
+func activeCall(t *testing.T, s *ahp.ChatState) *ahp.ToolCall {
+	t.Helper()
+	if s.ActiveTurn == nil {
+		t.Fatal("no active turn")
+	}
+	call := s.ToolCallByID(s.ActiveTurn.ID, "x")
+	if call == nil {
+		t.Fatal("no call x")
+	}
+	return call
+}
+
+const (
+	endOfTurn   = `{"type":"chat/turnComplete","turnId":"t","duration":1500}`
+	inputGone   = `{"type":"session/inputNeededRemoved","id":"i"}`
+	startOfTurn = `{"type":"chat/turnStarted","turnId":"t","startedAt":"2026-01-01T00:00:01.000Z","message":` + message + `}`
+)
+
+func TestRule01_ActivityIsMasked(t *testing.T) {
+	for before, want := range map[string]ahp.Status{"97": 72 + 32, "4": 8, "1056": 1064} {
+		s := do(t, chatAt(t, `{"status":`+before+`}`), startOfTurn, `{"type":"chat/isReadChanged","isRead":true}`)
+		checkStatus(t, "turn started from "+before, s.Status, want|ahp.StatusIsRead)
+	}
+	one := `,"inputNeeded":[` + inputChat + `]`
+	for before, want := range map[string]ahp.Status{"56": 40, "33": 33, "24": 8, "2": 2} {
+		s := do(t, sessionAt(t, `{"status":`+before+one+`}`), inputGone)
+		checkStatus(t, "last input removed from "+before, s.Status, want)
+	}
+}
+
+func TestRule02_StatusIsUnsigned(t *testing.T) {
+	s := do(t, chatAt(t, `{"status":2147483720}`), startOfTurn)
+	checkStatus(t, "unknown bits", s.Status, 2147483720)
+	s = do(t, s, endOfTurn)
+	checkStatus(t, "unknown bits", s.Status, 2147483713)
+}
+
+func TestRule03_LifecycleLeavesStatus(t *testing.T) {
+	for _, action := range []string{`{"type":"session/ready"}`, `{"type":"session/creationFailed","error":{"errorType":"e","message":"m"}}`} {
+		s := do(t, sessionAt(t, `{"status":24}`), action)
+		checkStatus(t, action, s.Status, 24)
+	}
+}
+
+func TestRule04_ToolActionsDeriveEvenWithoutMatch(t *testing.T) {
+	deriving := []string{
+		tool("Ready", `"invocationMessage":"I"`), tool("Confirmed", `"approved":true`),
+		tool("Complete", `"result":{`+result+`}`), tool("ResultConfirmed", `"approved":true`),
+		tool("AuthRequired", auth), tool("AuthResolved", ""),
+	}
+	for _, action := range deriving {
+		s := do(t, chatAt(t, `{"status":98}`), action)
+		checkStatus(t, action, s.Status, 97)
+		if again := do(t, s, action); again != s {
+			t.Errorf("%s: status is derived already, want the same pointer", action)
+		}
+		wrong := chatAt(t, `{"status":2,`+activeTurn(call("completed", running+","+result))+`}`)
+		checkStatus(t, action, do(t, wrong, action).Status, 8)
+	}
+	quiet := []string{tool("ContentChanged", output), tool("Delta", `"content":"c"`), tool("Start", `"toolName":"n","displayName":"N"`)}
+	for _, action := range quiet {
+		s := chatAt(t, `{"status":2}`)
+		if do(t, s, action) != s {
+			t.Errorf("%s matched nothing, want the same pointer", action)
+		}
+	}
+}
+
+func TestRule05_ErrorLastsUntilTheNextDerivation(t *testing.T) {
+	s := chatAt(t, `{"status":66}`)
+	checkStatus(t, "activity", do(t, s, `{"type":"chat/activityChanged","activity":"a"}`).Status, 66)
+	checkStatus(t, "truncated", do(t, s, `{"type":"chat/truncated"}`).Status, 65)
+}
+
+func TestRule06_PartsAndDeltasDeriveNothing(t *testing.T) {
+	s := do(t, chatAt(t, active(markdown("p", ""))),
+		`{"type":"chat/responsePart","turnId":"t","part":`+asked("", "")+`}`,
+		tool("Start", `"toolName":"n","displayName":"N"`), tool("Delta", `"content":"c"`),
+		`{"type":"chat/delta","turnId":"t","partId":"p","content":"c"}`,
+		`{"type":"chat/usage","turnId":"t","usage":{}}`)
+	checkStatus(t, "an open question among the parts", s.Status, 8)
+	s = do(t, s, tool("Confirmed", `"approved":true`))
+	checkStatus(t, "the next derivation", s.Status, 24)
+}
+
+func TestRule07_WhatClearsIsRead(t *testing.T) {
+	failed := `{"status":98,"turns":[` + turn("t", "error", errorPart) + `]}`
+	open := `{"status":120,` + activeTurn(call("pending-confirmation", pending), asked("", "")) + `}`
+	for _, c := range []struct {
+		given, action string
+		read          bool
+	}{
+		{`{"status":97}`, startOfTurn, false},
+		{open, `{"type":"chat/inputRequested","request":{"id":"other"}}`, false},
+		{failed, `{"type":"chat/turnResume","turnId":"t"}`, false},
+		{open, endOfTurn, true},
+		{open, `{"type":"chat/error","turnId":"t","duration":1,"part":` + errorPart + `}`, true},
+		{open, tool("Confirmed", `"approved":true`), true},
+		{open, `{"type":"chat/inputCompleted","requestId":"r","response":"accept"}`, true},
+		{open, `{"type":"chat/truncated"}`, true},
+	} {
+		if s := do(t, chatAt(t, c.given), c.action); s.Status.Has(ahp.StatusIsRead) != c.read {
+			t.Errorf("after %s: status %d, want read %t", c.action, s.Status, c.read)
+		}
+	}
+}
+
+func TestRule08_TimeComesFromActions(t *testing.T) {
+	for _, c := range []struct{ startedAt, duration, want string }{
+		{"2026-01-01T00:00:01.000Z", "1500", "2026-01-01T00:00:02.500Z"},
+		{"2026-01-01T00:00:01Z", "0", "2026-01-01T00:00:01.000Z"},
+		{"2026-01-01T01:00:01.2345678+01:00", "0.9", "2026-01-01T00:00:01.234Z"},
+		{"2026-02-28T23:59:59.999Z", "1", "2026-03-01T00:00:00.000Z"},
+		{"1969-12-31T23:59:59.999Z", "1", "1970-01-01T00:00:00.000Z"},
+		{"9999-12-31T23:59:59.999Z", "0", "9999-12-31T23:59:59.999Z"},
+		{"9999-12-31T23:59:59.999Z", "1", "before"}, // no form of four digits
+		{"2026-01-01T00:00:01.000Z", "1e300", "before"},
+		{"yesterday", "1", "before"},
+		{"", "1", "before"},
+	} {
+		s := chatAt(t, `{"modifiedAt":"before","activeTurn":{"id":"t","startedAt":"`+c.startedAt+`","responseParts":[]}}`)
+		s = do(t, s, `{"type":"chat/turnComplete","turnId":"t","duration":`+c.duration+`}`)
+		if s.ModifiedAt != c.want {
+			t.Errorf("%s after %q: modified at %s, want %s", c.duration, c.startedAt, s.ModifiedAt, c.want)
+		}
+	}
+	s := do(t, chatAt(t, ``), `{"type":"chat/turnStarted","turnId":"t","message":`+message+`}`)
+	if s.ModifiedAt != "2026-01-01T00:00:00.000Z" {
+		t.Errorf("a turn without a start modified the chat at %q", s.ModifiedAt)
+	}
+}
+
+func TestRule09_DurationIsClamped(t *testing.T) {
+	s := do(t, chatAt(t, active()), `{"type":"chat/turnCancelled","turnId":"t","duration":-1000.5}`)
+	if got := *s.Turns.At(0).Duration; got != 0 {
+		t.Errorf("duration %v, want 0", got)
+	}
+	if s.ModifiedAt != "2026-01-01T00:00:01.000Z" {
+		t.Errorf("modified at %s, want the start", s.ModifiedAt)
+	}
+}
+
+func TestRule10_WhatDoesNotMoveModifiedAt(t *testing.T) {
+	s := chatAt(t, waiting(markdown("p", ""), call("pending-confirmation", pending), asked("", "")))
+	moved := do(t, s,
+		`{"type":"chat/delta","turnId":"t","partId":"p","content":"c"}`,
+		tool("Confirmed", `"approved":true`), tool("Complete", `"result":{`+result+`}`),
+		`{"type":"chat/inputRequested","request":{"id":"other"}}`,
+		`{"type":"chat/inputAnswerChanged","requestId":"r","questionId":"q","answer":`+draftQ+`}`,
+		`{"type":"chat/inputCompleted","requestId":"r","response":"accept"}`,
+		`{"type":"chat/pendingMessageSet","kind":"queued","id":"a","message":`+message+`}`,
+		`{"type":"chat/draftChanged","draft":`+message+`}`,
+		`{"type":"chat/turnsLoaded","turns":[`+turn("old", "complete", "")+`]}`,
+		`{"type":"chat/truncated"}`)
+	if moved.ModifiedAt != s.ModifiedAt {
+		t.Errorf("modified at %s, want %s", moved.ModifiedAt, s.ModifiedAt)
+	}
+}
+
+func TestRule11_EndOfTurnCancelsWhateverIsOpen(t *testing.T) {
+	for _, status := range []string{"streaming", "pending-confirmation", "running", "auth-required", "pending-result-confirmation", "future", ""} {
+		s := do(t, chatAt(t, active(call(status, `"toolInput":"in","invocationMessage":"I"`))), endOfTurn)
+		part := s.Turns.At(0).ResponseParts.At(0).Part.(*ahp.ToolCallPart)
+		if c := part.ToolCall; c.Status != ahp.ToolCancelled || *c.Reason != ahp.ReasonSkipped {
+			t.Errorf("a call in %q is %s after the turn, want cancelled", status, c.Status)
+		}
+	}
+	for _, ended := range []string{call("completed", running+","+result), call("cancelled", `"reason":"denied"`)} {
+		s := do(t, chatAt(t, active(ended)), endOfTurn)
+		check(t, "an ended call after the turn", s.Turns.At(0).ResponseParts.At(0), ended)
+	}
+}
+
+func TestRule12_ForcedCancellationKeepsLittle(t *testing.T) {
+	rest := `,` + chosen + `,` + output + `,` + options + `,` + auth + `,"partialInput":"p","confirmed":"setting","unknownMember":1`
+	kept := `"intention":"i","_meta":{"m":1},` + mcp
+	for status, want := range map[string]string{
+		"running":   `,"invocationMessage":"I","toolInput":"in"`,
+		"future":    `,"invocationMessage":"I","toolInput":"in"`,
+		"streaming": `,"invocationMessage":"I"`,
+	} {
+		s := do(t, chatAt(t, active(call(status, kept+`,"invocationMessage":"I","toolInput":"in"`+rest))), endOfTurn)
+		check(t, "a call in "+status, s.Turns.At(0).ResponseParts.At(0), call("cancelled", kept+want+`,"reason":"skipped"`))
+	}
+	s := do(t, chatAt(t, active(call("streaming", ""))), endOfTurn)
+	check(t, "a call without a message", s.Turns.At(0).ResponseParts.At(0), call("cancelled", `"invocationMessage":"","reason":"skipped"`))
+}
+
+func TestRule13_CompleteFromWhere(t *testing.T) {
+	complete := tool("Complete", `"result":{`+result+`}`)
+	s := do(t, chatAt(t, waiting(call("pending-confirmation", pending))), complete)
+	check(t, "from pending", s.ActiveTurn.ResponseParts.At(0), call("completed", `"invocationMessage":"I","toolInput":"in","confirmed":"not-needed",`+result))
+	streaming := chatAt(t, active(call("streaming", "")))
+	if do(t, streaming, complete) != streaming {
+		t.Error("a streaming call was completed")
+	}
+	s = do(t, chatAt(t, active(call("running", running+","+output))), complete)
+	check(t, "the output of a running call", s.ActiveTurn.ResponseParts.At(0), call("completed", running+","+result))
+}
+
+func TestRule14_FromAuthOnlyFailureCompletes(t *testing.T) {
+	s := chatAt(t, waiting(call("auth-required", running+","+mcp+","+output+","+auth)))
+	if do(t, s, tool("Complete", `"result":{`+result+`}`)) != s {
+		t.Error("a success completed a call that waits for a sign-in")
+	}
+	failed := do(t, s, tool("Complete", `"result":{`+failure+`},"requiresResultConfirmation":true`))
+	check(t, "a failure keeps the output", failed.ActiveTurn.ResponseParts.At(0), call("completed", running+","+mcp+","+failure+","+output))
+	failed = do(t, s, tool("Complete", `"result":{`+failure+`,"content":[]}`))
+	check(t, "a failure with its own output", failed.ActiveTurn.ResponseParts.At(0), call("completed", running+","+mcp+","+failure+`,"content":[]`))
+}
+
+func TestRule15_ReadyIsTheWayBack(t *testing.T) {
+	s := chatAt(t, active(call("running", running+","+chosen+","+output)))
+	back := do(t, s, tool("Ready", `"invocationMessage":"J","confirmationTitle":"T"`))
+	check(t, "back to pending", back.ActiveTurn.ResponseParts.At(0), call("pending-confirmation", `"invocationMessage":"J","confirmationTitle":"T","toolInput":"in"`))
+	checkStatus(t, "back to pending", back.Status, 24)
+	on := do(t, back, tool("Ready", `"invocationMessage":"K","confirmed":"setting","editable":true`))
+	check(t, "confirmed at once", on.ActiveTurn.ResponseParts.At(0), call("running", `"invocationMessage":"K","toolInput":"in","confirmed":"setting"`))
+}
+
+func TestRule16_SelectedOptionIsResolved(t *testing.T) {
+	s := chatAt(t, waiting(call("pending-confirmation", pending)))
+	c := activeCall(t, do(t, s, tool("Confirmed", `"approved":true,"selectedOptionId":"yes"`)))
+	if c.SelectedOption == nil || c.SelectedOption.Label != "Y" {
+		t.Errorf("selected option %v, want the one with label Y", c.SelectedOption)
+	}
+	c = activeCall(t, do(t, s, tool("Confirmed", `"approved":true,"selectedOptionId":"maybe"`)))
+	if c.SelectedOption != nil || c.Status != ahp.ToolRunning {
+		t.Errorf("an unknown option gave %v in status %s", c.SelectedOption, c.Status)
+	}
+}
+
+func TestRule17_MetaReplacesOrStays(t *testing.T) {
+	s := chatAt(t, active(call("streaming", `"_meta":{"old":1}`)))
+	for _, c := range []struct{ action, want string }{
+		{tool("Delta", `"content":"c"`), `{"old":1}`},
+		{tool("Delta", `"content":"c","_meta":null`), `{"old":1}`},
+		{tool("Delta", `"content":"c","_meta":{"new":2}`), `{"new":2}`},
+		{tool("Ready", `"invocationMessage":"I","_meta":{}`), `{}`},
+	} {
+		check(t, c.action, activeCall(t, do(t, s, c.action)).Meta, c.want)
+	}
+	started := do(t, chatAt(t, ``), `{"type":"chat/turnStarted","turnId":"t","startedAt":"s","message":`+message+`,"_meta":{"m":1}}`)
+	check(t, "a turn", started.ActiveTurn, `{"id":"t","startedAt":"s","message":`+message+`,"responseParts":[]}`)
+}
+
+func TestRule18_DeltaStopsAtTheFirstPart(t *testing.T) {
+	s := chatAt(t, active(`{"kind":"reasoning","id":"p","content":"r"}`, markdown("p", "m")))
+	if do(t, s, `{"type":"chat/delta","turnId":"t","partId":"p","content":"x"}`) != s {
+		t.Error("a delta passed over the first part with its id")
+	}
+	s = chatAt(t, active(call("running", running), markdown("x", "m")))
+	if do(t, s, `{"type":"chat/delta","turnId":"t","partId":"x","content":"x"}`) != s {
+		t.Error("a delta passed over a call with its id")
+	}
+	s = do(t, chatAt(t, active(markdown("p", "1"), markdown("p", "2"))), `{"type":"chat/delta","turnId":"t","partId":"p","content":"x"}`)
+	check(t, "two parts", s.ActiveTurn.ResponseParts, `[`+markdown("p", "1x")+`,`+markdown("p", "2")+`]`)
+}
+
+func TestRule19_UpsertsKeepTheirPlace(t *testing.T) {
+	s := do(t, sessionAt(t, chatsABC), `{"type":"session/chatAdded","summary":`+chatB+`}`,
+		`{"type":"session/chatAdded","summary":{"resource":"d","title":"D","status":1,"modifiedAt":""}}`)
+	if got := s.Chats[1].Resource + s.Chats[3].Resource; len(s.Chats) != 4 || got != "bd" {
+		t.Errorf("%d chats, second and fourth %s, want 4, bd", len(s.Chats), got)
+	}
+	c := do(t, chatAt(t, `{"turns":[`+turn("c", "complete", "")+`]}`),
+		`{"type":"chat/turnsLoaded","turns":[`+turn("a", "complete", "")+`,`+turn("b", "complete", "")+`,`+turn("c", "complete", "")+`]}`)
+	order := ""
+	for _, t := range c.Turns.All() {
+		order += t.ID
+	}
+	if order != "abc" {
+		t.Errorf("turns %s, want abc", order)
+	}
+}
+
+func TestRule20_AnotherTurnReplacesTheActiveOne(t *testing.T) {
+	s := do(t, chatAt(t, waiting(asked("", ""))), `{"type":"chat/turnStarted","turnId":"u","startedAt":"s","message":`+message+`}`)
+	if s.ActiveTurn.ID != "u" || s.Turns.Len() != 0 || s.ActiveTurn.ResponseParts.Len() != 0 {
+		t.Errorf("active turn %s, %d finished, want u and none", s.ActiveTurn.ID, s.Turns.Len())
+	}
+	checkStatus(t, "the question is gone", s.Status, 8)
+}
+
+func TestRule21_AnyOtherKindIsQueued(t *testing.T) {
+	for _, kind := range []string{"queued", "future", "Steering", ""} {
+		s := do(t, chatAt(t, ``), `{"type":"chat/pendingMessageSet","kind":"`+kind+`","id":"a","message":`+message+`}`)
+		if len(s.QueuedMessages) != 1 || s.SteeringMessage != nil {
+			t.Errorf("kind %q: %d queued, steering %v", kind, len(s.QueuedMessages), s.SteeringMessage)
+		}
+		if s = do(t, s, `{"type":"chat/pendingMessageRemoved","kind":"`+kind+`","id":"a"}`); s.QueuedMessages != nil {
+			t.Errorf("kind %q: the message is still queued", kind)
+		}
+	}
+}
+
+func TestRule22_ReorderNeitherDropsNorDuplicates(t *testing.T) {
+	s := do(t, chatAt(t, queued("a", "b", "a", "c")), `{"type":"chat/queuedMessagesReordered","order":["c","a","c","z"]}`)
+	order := ""
+	for _, m := range s.QueuedMessages {
+		order += m.ID
+	}
+	if order != "caab" {
+		t.Errorf("order %s, want caab", order)
+	}
+}
+
+func TestRule23_TopLevelWins(t *testing.T) {
+	child := `{"type":"mcpServer","id":"i","uri":"u","name":"M","state":{"kind":"ready"}}`
+	s := sessionAt(t, `{"customizations":[{"type":"plugin","id":"p","uri":"u","name":"P","children":[`+child+`]},{"type":"directory","id":"i","uri":"u","name":"D"}]}`)
+	for _, name := range []string{"mcpServerStopRequested", "mcpServerStartRequested", "mcpServerBackgroundRequested"} {
+		if do(t, s, `{"type":"session/`+name+`","id":"i"}`) != s {
+			t.Errorf("%s went below a top-level entry with the id", name)
+		}
+	}
+	toggled := do(t, s, `{"type":"session/customizationToggled","id":"i","enabled":false}`)
+	if e := toggled.Customizations[1].Enabled; e == nil || *e {
+		t.Error("the top-level entry was not toggled")
+	}
+	check(t, "the child", toggled.Customizations[0].Children[0], child)
+}
+
+func TestRule24_RemoveFromAllToggleTheFirst(t *testing.T) {
+	child := `{"type":"skill","id":"s","uri":"u","name":"S"}`
+	other := `{"type":"skill","id":"o","uri":"u","name":"O"}`
+	s := sessionAt(t, `{"customizations":[
+		{"type":"plugin","id":"p","uri":"u","name":"P","children":[`+child+`]},
+		{"type":"directory","id":"d","uri":"u","name":"D","children":[`+other+`,`+child+`]}]}`)
+	removed := do(t, s, `{"type":"session/customizationRemoved","id":"s"}`)
+	check(t, "the first", removed.Customizations[0].Children, `[]`)
+	check(t, "the second", removed.Customizations[1].Children, `[`+other+`]`)
+	toggled := do(t, s, `{"type":"session/customizationToggled","id":"s","enablement":[{"kind":"session","enabled":false}]}`)
+	check(t, "the first", toggled.Customizations[0].Children, `[{"type":"skill","id":"s","uri":"u","name":"S","enabled":false}]`)
+	check(t, "the second", toggled.Customizations[1].Children, `[`+other+`,`+child+`]`)
+}
+
+func TestRule25_ZeroIsAValue(t *testing.T) {
+	s := do(t, at[*ahp.AnnotationsState](t, ahp.KindAnnotations, `{"annotations":[{"id":"a","resource":"f","resolved":true,"entries":[]}]}`),
+		`{"type":"annotations/updated","annotationId":"a","resolved":false,"resource":""}`)
+	check(t, "resolved", s, `{"annotations":[{"id":"a","resource":"","resolved":false,"entries":[]}],"unknownMember":1}`)
+	term := do(t, at[*ahp.TerminalState](t, ahp.KindTerminal, ``), `{"type":"terminal/exited","exitCode":0}`)
+	check(t, "exit code", term.Lifecycle, `{"status":"exited","exitCode":0}`)
+}
+
+func TestRule26_NullIsNeverSent(t *testing.T) {
+	for kind, rows := range tables {
+		for _, r := range rows {
+			start := patch(t, tree(t, jsontext.Value(base[kind])), r.given)
+			s := Apply(mustDecode(t, kind, encode(t, start)), mustAction(t, r.action))
+			if raw := encode(t, s); hasNull(rawTree(t, string(raw))) && r.name != "a part of an unknown kind" {
+				t.Errorf("%s/%s: a null in %s", kind, r.name, raw)
+			}
+		}
+	}
+}
+
+func hasNull(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		for _, m := range v {
+			if hasNull(m) {
+				return true
+			}
+		}
+	case []any:
+		for _, e := range v {
+			if hasNull(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestRule27_AbsentAndEmptyDiffer(t *testing.T) {
+	s := do(t, chatAt(t, `{"workingDirectories":["a"],"queuedMessages":[{"id":"q","message":`+message+`}]}`),
+		`{"type":"chat/workingDirectoryRemoved","directory":"a"}`,
+		`{"type":"chat/changesetsChanged","changesets":[]}`,
+		`{"type":"chat/pendingMessageRemoved","kind":"queued","id":"q"}`)
+	if s.WorkingDirectories == nil || s.Changesets == nil {
+		t.Error("an empty list became absent")
+	}
+	if s.QueuedMessages != nil {
+		t.Error("an empty queue was kept")
+	}
+	child := sessionAt(t, `{"customizations":[{"type":"plugin","id":"p","uri":"u","name":"P","children":[{"type":"hook","id":"h","uri":"u","name":"H"}]}]}`)
+	if do(t, child, `{"type":"session/customizationRemoved","id":"h"}`).Customizations[0].Children == nil {
+		t.Error("parsed and empty became not parsed")
+	}
+}
+
+func TestRule28_PartialUpdateCannotClear(t *testing.T) {
+	s := sessionAt(t, `{"chats":[{"resource":"a","title":"A","status":1,"modifiedAt":"m","activity":"x","workingDirectories":["d"]}]}`)
+	got := do(t, s, `{"type":"session/chatUpdated","chat":"a","changes":{"activity":null,"workingDirectories":null}}`)
+	check(t, "nulls", got.Chats, `[{"resource":"a","title":"A","status":1,"modifiedAt":"m","activity":"x","workingDirectories":["d"]}]`)
+}
+
+func TestRule29_ConfigNeedsConfig(t *testing.T) {
+	s := sessionAt(t, ``)
+	if do(t, s, `{"type":"session/configChanged","config":{"a":1},"replace":true}`) != s {
+		t.Error("a configuration came from nowhere")
+	}
+	s = sessionAt(t, `{"config":{"schema":{"type":"object"},"values":{"a":{"x":1},"b":2}}}`)
+	merged := do(t, s, `{"type":"session/configChanged","config":{"a":{"y":2},"b":null}}`)
+	if v := merged.Config.Values; string(v["a"]) != `{"y":2}` || string(v["b"]) != `null` || len(v) != 2 {
+		t.Errorf("values %s, want a shallow merge that removes nothing", v)
+	}
+	check(t, "schema", merged.Config.Schema, `{"type":"object"}`)
+}
+
+func TestRule30_UnknownActionChangesNothing(t *testing.T) {
+	for kind := range base {
+		s := mustDecode(t, kind, jsontext.Value(base[kind]))
+		for _, a := range []string{`{"type":"` + string(kind) + `/future","turnId":"t"}`, `{"type":""}`} {
+			if Apply(s, mustAction(t, a)) != s {
+				t.Errorf("kind %s: unknown action %s changed the state", kind, a)
+			}
+		}
+	}
+}
+
+func TestRule31_UnknownVariantsPassThrough(t *testing.T) {
+	part := `{"kind":"future","id":"f","deep":{"x":[1]}}`
+	s := do(t, chatAt(t, active(part)),
+		`{"type":"chat/responsePart","turnId":"t","part":{"kind":"other","y":2}}`, endOfTurn)
+	check(t, "parts", s.Turns.At(0).ResponseParts, `[`+part+`,{"kind":"other","y":2}]`)
+	sess := do(t, sessionAt(t, allCustomizations), `{"type":"session/customizationRemoved","id":"d"}`)
+	check(t, "customizations", sess.Customizations, `[`+plugin+`,`+server+`,`+future+`]`)
+	check(t, "unknown members of the state", sess.Extra, `{"unknownMember":1}`)
+}
+
+func TestRule32_OpenStringsAreKept(t *testing.T) {
+	sets := `[{"label":"L","uriTemplate":"u","changeKind":"future"}]`
+	s := do(t, chatAt(t, ``), `{"type":"chat/changesetsChanged","changesets":`+sets+`}`,
+		`{"type":"chat/draftChanged","draft":{"text":"","origin":{"kind":"future"},"attachments":[{"type":"simple","label":"","displayKind":"future"}]}}`)
+	check(t, "changesets", s.Changesets, sets)
+	check(t, "draft", s.Draft, `{"text":"","origin":{"kind":"future"},"attachments":[{"type":"simple","label":"","displayKind":"future"}]}`)
+}
+
+func TestRule34_ReducersAskNobody(t *testing.T) {
+	s := do(t, at[*ahp.TerminalState](t, ahp.KindTerminal, ``), `{"type":"terminal/claimed","claim":{"kind":"client","clientId":"thief"}}`)
+	if *s.Claim.ClientID != "thief" {
+		t.Error("the reducer judged a claim, which is for the host")
+	}
+}
+
+func TestRule35_RequestsChangeNothing(t *testing.T) {
+	term := at[*ahp.TerminalState](t, ahp.KindTerminal, `{"content":[`+openCmd+`]}`)
+	if do(t, term, `{"type":"terminal/input","data":"x"}`) != term {
+		t.Error("input became output")
+	}
+	watch := at[*ahp.ResourceWatchState](t, ahp.KindResourceWatch, ``)
+	if do(t, watch, `{"type":"resourceWatch/changed","changes":{"items":[{"uri":"u","type":"deleted"}]}}`) != watch {
+		t.Error("a watch changed")
+	}
+}
+
+func TestRule36_MirrorsAreTheHostsDuty(t *testing.T) {
+	s := do(t, sessionAt(t, `{"chats":[`+chatA+`]}`), `{"type":"session/chatUpdated","chat":"a","changes":{"status":24}}`)
+	checkStatus(t, "the session of a chat that waits", s.Status, 1)
+}
+
+func TestRule37_WhatDidNotChangeIsShared(t *testing.T) {
+	s := chatAt(t, active(markdown("p", "a")))
+	next := do(t, s, `{"type":"chat/delta","turnId":"t","partId":"p","content":"b"}`)
+	if next == s || next.ActiveTurn == s.ActiveTurn {
+		t.Error("the state was changed in place")
+	}
+	if next.ChatInfo != s.ChatInfo {
+		t.Error("a delta copied the summary members")
+	}
+	draft := do(t, s, `{"type":"chat/draftChanged","draft":`+message+`}`)
+	if draft.ChatInfo != s.ChatInfo || draft.ActiveTurn != s.ActiveTurn {
+		t.Error("a draft copied more than the state")
+	}
+	check(t, "the old state", s.ActiveTurn.ResponseParts, `[`+markdown("p", "a")+`]`)
+}

@@ -119,6 +119,43 @@ func TestCloseWaitsForRunningWrite(t *testing.T) {
 	})
 }
 
+// TestCloseAwaitsAnswer: nobody is reading, the peer still has things to send,
+// and its close frame comes after half of the time allowed.
+func TestCloseAwaitsAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, peer := rawPair(t, Options{})
+		time.AfterFunc(closeTimeout/2, func() {
+			peer.send(join(
+				frame(true, ws.OpText, strings.Repeat("late", 5000)),
+				frame(true, ws.OpPing, "late"),
+				frame(true, ws.OpClose, "\x03\xe8"),
+			))
+		})
+		begin := time.Now()
+		_ = c.Close(transport.CodeNormal, "")
+		if took := time.Since(begin); took != closeTimeout/2 {
+			t.Errorf("close took %v, want %v", took, closeTimeout/2)
+		}
+		peer.wantClose(transport.CodeNormal)
+		if f, more := <-peer.frames; more {
+			t.Errorf("got frame %#x after the close frame", f.Header.OpCode)
+		}
+	})
+}
+
+// TestCloseWithoutAnswer: a peer that reads and says nothing.
+func TestCloseWithoutAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, peer := rawPair(t, Options{})
+		begin := time.Now()
+		_ = c.Close(transport.CodeNormal, "")
+		if took := time.Since(begin); took != closeTimeout {
+			t.Errorf("close took %v, want %v", took, closeTimeout)
+		}
+		peer.wantClose(transport.CodeNormal)
+	})
+}
+
 func TestCloseConcurrently(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hc, cc := pair(t, Options{}, Options{})

@@ -33,6 +33,9 @@ func TestPingIsAnswered(t *testing.T) {
 			peer.send(frame(true, ws.OpPing, p))
 			peer.wantFrame(ws.OpPong, []byte(p))
 		}
+		if got, want := c.Stats(), (Stats{PingsReceived: 3}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
 	})
 }
 

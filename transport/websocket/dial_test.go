@@ -1,6 +1,7 @@
 package websocket
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/causeway-ahp/causeway/transport"
+	"github.com/gobwas/ws"
 )
 
 func TestDialRefused(t *testing.T) {
@@ -190,5 +192,65 @@ func TestUpgradeRefusesOtherRequests(t *testing.T) {
 	rec := httptest.NewRecorder() // cannot be hijacked
 	if _, err := Upgrade(rec, httptest.NewRequest(http.MethodGet, "/", nil), Options{}); err == nil || rec.Code != 500 {
 		t.Errorf("got %v and status %d", err, rec.Code)
+	}
+}
+
+// TestEarlyFrames: what the peer sends in one packet with its half of the
+// upgrade is not lost.
+func TestEarlyFrames(t *testing.T) {
+	long := strings.Repeat("x", 2000) // above the parked buffer
+	t.Run("host", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			ln := newPipeListener()
+			h, conns := accept(t, Options{})
+			serve(t, ln, h)
+			nc, err := ln.dial(t.Context(), "", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() { _, _ = io.Copy(io.Discard, nc) }()
+			go nc.Write(join([]byte("GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
+				"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"),
+				frame(true, ws.OpText, long), frame(true, ws.OpText, "second")))
+			c := <-conns
+			if mustRead(t, c) != long || mustRead(t, c) != "second" {
+				t.Error("early messages differ")
+			}
+			_ = nc.Close()
+			_ = c.Close(transport.CodeNormal, "")
+		})
+	})
+	t.Run("client", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := net.Pipe()
+			dial := func(context.Context, string, string) (net.Conn, error) { return near, nil }
+			go answerWith(t, far, ws.NewTextFrame([]byte(long)))
+			c, err := Dial(t.Context(), "ws://host.test/", DialOptions{Dialer: dial})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if mustRead(t, c) != long {
+				t.Error("early message differs")
+			}
+			_ = far.Close()
+			_ = c.Close(transport.CodeNormal, "")
+		})
+	})
+}
+
+// answerWith upgrades nc and sends f in the same write as the response.
+func answerWith(t *testing.T, nc net.Conn, f ws.Frame) {
+	var response bytes.Buffer
+	if _, err := ws.Upgrade(struct {
+		io.Reader
+		io.Writer
+	}{nc, &response}); err != nil {
+		t.Errorf("upgrade: %v", err)
+	}
+	if err := ws.WriteFrame(&response, f); err != nil {
+		t.Errorf("frame: %v", err)
+	}
+	if _, err := nc.Write(response.Bytes()); err != nil {
+		t.Errorf("write: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -172,23 +173,43 @@ func TestWriteKeepsTheCallersBytes(t *testing.T) {
 	}
 }
 
-// TestBrokenPipeIsExplained: when the peer refused us and went away, the writer
-// hears its reason and not "broken pipe".
+// brokenPipe is a socket whose peer has refused us: writing fails at once, and
+// the frame that says why is read a little later.
+type brokenPipe struct{ net.Conn }
+
+func (brokenPipe) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// TestBrokenPipeIsExplained: the writer hears the peer's reason instead.
 func TestBrokenPipeIsExplained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
-		c := newConn(near, nil, true, Options{})
+		c := newConn(brokenPipe{near}, nil, true, Options{})
 		end := reading(c)
-		go func() {
-			buf := make([]byte, 100)
-			_, _ = far.Read(buf)
+		time.AfterFunc(closeTimeout/2, func() {
 			f, _ := ws.CompileFrame(ws.NewCloseFrame(ws.NewCloseFrameBody(1009, "limit")))
 			_, _ = far.Write(f)
-			_ = far.Close()
-		}()
+		})
 		err := c.Write([][]byte{make([]byte, 1<<20)})
 		wantCloseError(t, err, transport.CodeTooBig, true)
 		wantCloseError(t, <-end, transport.CodeTooBig, true)
 		_ = c.Close(transport.CodeNormal, "")
 	})
+}
+
+// TestBrokenPipeUnexplained: without a reason the failure itself is reported.
+func TestBrokenPipeUnexplained(t *testing.T) {
+	for _, size := range []int{1, smallBytes, gatherBytes, largeBytes, 2 * pieceBytes} {
+		synctest.Test(t, func(t *testing.T) {
+			near, _ := net.Pipe()
+			c := newConn(brokenPipe{near}, nil, false, Options{})
+			begin := time.Now()
+			if err := c.Write([][]byte{make([]byte, size)}); !errors.Is(err, syscall.EPIPE) {
+				t.Errorf("got %v, want EPIPE", err)
+			}
+			if took := time.Since(begin); took != closeTimeout {
+				t.Errorf("took %v, want %v", took, closeTimeout)
+			}
+			_ = c.Close(transport.CodeNormal, "")
+		})
+	}
 }

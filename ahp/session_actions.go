@@ -1,5 +1,7 @@
 package ahp
 
+import "github.com/go-json-experiment/json/jsontext"
+
 // SessionReady ends the creation of a session.
 type SessionReady struct{ ActionBase }
 
@@ -38,8 +40,9 @@ const (
 
 // ChatDestination is where reordered chats go.
 type ChatDestination struct {
-	Kind   string `json:"kind"`
-	Anchor *URI   `json:"anchor,omitzero"`
+	Kind   string         `json:"kind"`
+	Anchor *URI           `json:"anchor,omitzero"`
+	Extra  jsontext.Value `json:",embed"`
 }
 
 // SessionChatsReordered moves Chats to Destination; without one Chats is the

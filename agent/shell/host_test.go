@@ -189,4 +189,4 @@ func details(t testing.TB, r ahp.ToolCallResult) Details {
 	return d
 }
 
-func isContent(e agent.Event) bool  { _, ok := e.(agent.ToolContent); return ok }
+func isContent(e agent.Event) bool { _, ok := e.(agent.ToolContent); return ok }

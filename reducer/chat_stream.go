@@ -2,8 +2,8 @@ package reducer
 
 import "github.com/causeway-ahp/causeway/ahp"
 
-// The functions here run for each token of each answer. They allocate the state,
-// the active turn and the part, and copy no list and no text.
+// The functions here run for each token of each answer. They allocate the state
+// with its active turn, and the part; they copy no list and no text.
 
 // markdownDelta appends to the first part with the id. If that is no markdown
 // part nothing happens, even if a later one is (AHP channels, 4.18).
@@ -68,12 +68,19 @@ func activePart(s *ahp.ChatState, turnID, partID string) (i int, ok bool) {
 	return s.ActiveTurn.ResponseParts.Find(partID)
 }
 
+// chatTurn is a state and its active turn in one allocation, since a delta
+// replaces both.
+type chatTurn struct {
+	state ahp.ChatState
+	turn  ahp.ActiveTurn
+}
+
 // editTurn returns a copy of the state with its own copy of the active turn,
 // which must exist, to be changed before anybody else sees it.
 func editTurn(s *ahp.ChatState) (*ahp.ChatState, *ahp.ActiveTurn) {
-	c, t := *s, *s.ActiveTurn
-	c.ActiveTurn = &t
-	return &c, &t
+	c := &chatTurn{*s, *s.ActiveTurn}
+	c.state.ActiveTurn = &c.turn
+	return &c.state, &c.turn
 }
 
 func withPart(s *ahp.ChatState, i int, p ahp.Part) *ahp.ChatState {

@@ -1,15 +1,16 @@
 package reducer
 
 const (
-	running = `"invocationMessage":"I","toolInput":"in","confirmed":"user-action"`
-	options = `"options":[{"id":"yes","label":"Y","kind":"approve"},{"id":"no","label":"N","kind":"deny"}]`
-	chosen  = `"selectedOption":{"id":"yes","label":"Y","kind":"approve"}`
-	pending = `"invocationMessage":"I","toolInput":"in","confirmationTitle":"T","riskAssessment":{"kind":"judge","status":"loading"},"edits":{"items":[]},"editable":true,` + options
-	mcp     = `"contributor":{"kind":"mcp","customizationId":"m"}`
-	auth    = `"auth":{"reason":"required","resource":{"resource":"r"}}`
-	output  = `"content":[{"type":"text","text":"out"}]`
-	result  = `"success":true,"pastTenseMessage":"P"`
-	failure = `"success":false,"pastTenseMessage":"F","error":{"message":"e"}`
+	running   = `"invocationMessage":"I","toolInput":"in","confirmed":"user-action"`
+	options   = `"options":[{"id":"yes","label":"Y","kind":"approve"},{"id":"no","label":"N","kind":"deny"}]`
+	chosen    = `"selectedOption":{"id":"yes","label":"Y","kind":"approve"}`
+	pending   = `"invocationMessage":"I","toolInput":"in","confirmationTitle":"T","riskAssessment":{"kind":"judge","status":"loading"},"edits":{"items":[]},"editable":true,` + options
+	mcp       = `"contributor":{"kind":"mcp","customizationId":"m"}`
+	auth      = `"auth":{"reason":"required","resource":{"resource":"r"}}`
+	output    = `"content":[{"type":"text","text":"out"}]`
+	result    = `"success":true,"pastTenseMessage":"P"`
+	otherCall = `{"kind":"toolCall","toolCall":{"status":"running","toolCallId":"y","toolName":"n","displayName":"N"}}`
+	failure   = `"success":false,"pastTenseMessage":"F","error":{"message":"e"}`
 )
 
 var toolRows = []row{
@@ -79,9 +80,9 @@ var toolRows = []row{
 	{name: "completed in another turn", given: active(call("running", running)), action: `{"type":"chat/toolCallComplete","turnId":"z","toolCallId":"x","result":{` + result + `}}`},
 	{
 		name:   "every call with the id is completed",
-		given:  active(call("running", running), markdown("p", ""), call("running", running)),
+		given:  active(call("running", running), `{"kind":"toolCall"}`, otherCall, call("running", running)),
 		action: tool("Complete", `"result":{`+result+`}`),
-		want:   active(call("completed", running+","+result), markdown("p", ""), call("completed", running+","+result)),
+		want:   active(call("completed", running+","+result), `{"kind":"toolCall"}`, otherCall, call("completed", running+","+result)),
 	},
 	{
 		name:   "the call behind a text with its id is completed",

@@ -36,6 +36,12 @@ var toolRows = []row{
 		action: tool("Ready", `"invocationMessage":"I","toolInput":"in","confirmed":"not-needed","confirmationTitle":"T",`+options),
 		want:   active(call("running", `"invocationMessage":"I","toolInput":"in","confirmed":"not-needed"`)),
 	},
+	{
+		name:   "ready without an input",
+		given:  active(call("streaming", `"partialInput":"a","toolInput":"never valid while streaming"`)),
+		action: tool("Ready", `"invocationMessage":"I","confirmed":"setting"`),
+		want:   active(call("running", `"invocationMessage":"I","confirmed":"setting"`)),
+	},
 	{name: "ready to be confirmed", given: active(call("streaming", `"partialInput":"a"`)), action: tool("Ready", pending), want: waiting(call("pending-confirmation", pending))},
 	{
 		name:   "asked again, with what was there before",

@@ -132,6 +132,20 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+func TestLookingLeavesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	d, err := At(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Find(); !errors.Is(err, ErrNoHost) {
+		t.Errorf("find: %v, want ErrNoHost", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the directory was made: %v", err)
+	}
+}
+
 func TestLifeOfAHost(t *testing.T) {
 	d := mustOpen(t)
 	find := func(want error) Host {

@@ -45,24 +45,34 @@ func Default() (string, error) {
 	return filepath.Join(home, ".local", "state", "causeway"), nil
 }
 
+// At returns the directory at path without touching it: it need not exist for
+// somebody who only looks for a host.
+func At(path string) (Dir, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return Dir{}, fmt.Errorf("find data directory: %w", err)
+	}
+	return Dir{path: abs}, nil
+}
+
 // Open returns the directory at path, made 0700 if it is not there. The error
 // wraps ErrExposed when others may write to it: they could replace the token.
 func Open(path string) (Dir, error) {
-	abs, err := filepath.Abs(path)
+	d, err := At(path)
 	if err != nil {
-		return Dir{}, fmt.Errorf("open data directory: %w", err)
+		return Dir{}, err
 	}
-	if err := os.MkdirAll(abs, 0o700); err != nil {
+	if err := os.MkdirAll(d.path, 0o700); err != nil {
 		return Dir{}, fmt.Errorf("make data directory: %w", err)
 	}
-	info, err := os.Stat(abs)
+	info, err := os.Stat(d.path)
 	if err != nil {
 		return Dir{}, fmt.Errorf("open data directory: %w", err)
 	}
-	if info.Mode().Perm()&0o022 != 0 {
-		return Dir{}, fmt.Errorf("data directory %s has mode %04o: %w; run chmod 700 on it", abs, info.Mode().Perm(), ErrExposed)
+	if perm := info.Mode().Perm(); perm&0o022 != 0 {
+		return Dir{}, fmt.Errorf("data directory %s has mode %04o: %w; run chmod 700 on it", d.path, perm, ErrExposed)
 	}
-	return Dir{path: abs}, nil
+	return d, nil
 }
 
 // Path is the absolute path of the directory.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 	"time"
@@ -19,13 +20,18 @@ var errHeld = errors.New("lock is held")
 // Children do not inherit it: Go opens every file close-on-exec.
 type lock struct{ f *os.File }
 
-// tryLock takes a lock without waiting: exclusive, or shared to find out whether
-// an exclusive one is held. The error is errHeld when it is.
-func tryLock(path string, how int) (*lock, error) {
+// tryLock takes an exclusive lock without waiting, and makes its file. The error
+// is errHeld when that cannot be.
+func tryLock(path string) (*lock, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
+	return flock(f, syscall.LOCK_EX)
+}
+
+// flock locks f or closes it.
+func flock(f *os.File, how int) (x *lock, err error) {
 	for {
 		err = syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EINTR) {
@@ -39,7 +45,7 @@ func tryLock(path string, how int) (*lock, error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return nil, errHeld
 	}
-	return nil, fmt.Errorf("lock %s: %w", path, err)
+	return nil, fmt.Errorf("lock %s: %w", f.Name(), err)
 }
 
 // Close releases the lock.
@@ -50,7 +56,7 @@ func waitLock(ctx context.Context, path string) (*lock, error) {
 	tick := time.NewTicker(retryInterval)
 	defer tick.Stop()
 	for {
-		x, err := tryLock(path, syscall.LOCK_EX)
+		x, err := tryLock(path)
 		if !errors.Is(err, errHeld) {
 			return x, err
 		}
@@ -69,7 +75,7 @@ func hostLock(ctx context.Context, path string) (*lock, error) {
 	tick := time.NewTicker(retryInterval)
 	defer tick.Stop()
 	for {
-		x, err := tryLock(path, syscall.LOCK_EX)
+		x, err := tryLock(path)
 		if !errors.Is(err, errHeld) {
 			return x, err
 		}
@@ -84,9 +90,16 @@ func hostLock(ctx context.Context, path string) (*lock, error) {
 	}
 }
 
-// locked reports whether a host holds the lock.
+// locked reports whether a host holds the lock. It leaves no file behind.
 func locked(path string) (bool, error) {
-	probe, err := tryLock(path, syscall.LOCK_SH)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	probe, err := flock(f, syscall.LOCK_SH)
 	if err == nil {
 		return false, probe.Close()
 	}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/causeway-ahp/causeway/agent"
+	"github.com/causeway-ahp/causeway/agent/shell"
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/feature/session"
+	"github.com/causeway-ahp/causeway/host"
+	"github.com/causeway-ahp/causeway/host/endpoint"
+	"github.com/causeway-ahp/causeway/internal/datadir"
+)
+
+// shutdownTimeout bounds an orderly shutdown.
+const shutdownTimeout = 10 * time.Second
+
+// server is a running host with everything around it. Its fields are set before
+// it serves and do not change.
+type server struct {
+	options  *serveOptions
+	dir      datadir.Dir
+	log      *slog.Logger
+	claim    *datadir.Claim
+	token    string
+	keys     *keys
+	wire     *wireLog // nil: off
+	tcp      net.Listener
+	unix     net.Listener // nil: there is none
+	sessions *session.Feature
+	host     *host.Host
+	endpoint *endpoint.Endpoint
+}
+
+// serve runs a host on dir until ctx ends. Stdout gets what tools that start
+// hosts wait for.
+func serve(ctx context.Context, o *serveOptions, dir datadir.Dir, stdout io.Writer, log *slog.Logger) (err error) {
+	claim, err := dir.Claim(ctx)
+	if err != nil {
+		var running *datadir.RunningError
+		if errors.As(err, &running) {
+			return fmt.Errorf("%w; end it with 'causeway stop', or use another --data", err)
+		}
+		return err
+	}
+	defer func() { err = errors.Join(err, claim.Release()) }()
+	s := &server{options: o, dir: dir, log: log, claim: claim}
+	defer func() { err = errors.Join(err, s.wire.Close()) }()
+	if err := s.open(); err != nil {
+		return errors.Join(err, s.closeListeners())
+	}
+	if err := s.build(ctx); err != nil {
+		return errors.Join(err, s.closeListeners())
+	}
+	return s.run(ctx, stdout)
+}
+
+// open reads the tokens and opens what the host needs of the system.
+func (s *server) open() (err error) {
+	if s.token, err = s.dir.Token(); err != nil {
+		return err
+	}
+	path := s.options.tokens
+	if path == "" {
+		path = s.dir.TokensPath()
+	} else if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("read --tokens: %w; 'causeway token add --tokens FILE NAME' makes it", err)
+	}
+	if s.keys, err = newKeys(s.token, path, s.log); err != nil {
+		return err
+	}
+	if s.options.wireLog != "" {
+		if s.wire, err = openWireLog(s.options.wireLog, s.log); err != nil {
+			return err
+		}
+	}
+	return s.listen()
+}
+
+// build makes the host and its door.
+func (s *server) build(ctx context.Context) (err error) {
+	cwd := directoryURI(s.options.cwd)
+	s.sessions = session.New(session.Options{
+		Providers: []agent.Provider{shell.New(shell.Options{})}, Log: s.log, DefaultDirectory: cwd,
+	})
+	version := buildVersion()
+	// The end of ctx begins an orderly shutdown; it must not cut it short.
+	ctx = context.WithoutCancel(ctx)
+	s.host, err = host.New(ctx, host.Options{
+		Features: []host.Feature{s.sessions}, Log: s.log, DefaultDirectory: cwd,
+		Info: ahp.Implementation{Name: "causeway", Version: &version},
+	})
+	if err != nil {
+		return err
+	}
+	o := endpoint.Options{
+		AllowOrigins: s.options.allowOrigins, AllowHosts: s.options.allowHosts, Tokens: s.keys.valid, Log: s.log,
+	}
+	if s.options.noToken {
+		o.Tokens = nil
+	}
+	if s.wire != nil {
+		o.Wrap = s.wire.wrap
+	}
+	if name, _, _ := net.SplitHostPort(s.options.listen); name != "" && net.ParseIP(name) == nil {
+		o.AllowHosts = append(o.AllowHosts, name)
+	}
+	if s.endpoint, err = endpoint.New(ctx, s.host, o); err != nil {
+		return errors.Join(&usageError{err}, s.host.Shutdown(ctx))
+	}
+	return nil
+}
+
+// run serves until there is a reason to end, and then ends in order.
+func (s *server) run(ctx context.Context, stdout io.Writer) error {
+	failed := make(chan error, 2)
+	var serving sync.WaitGroup
+	for _, ln := range []net.Listener{s.tcp, s.unix} {
+		if ln == nil {
+			continue
+		}
+		serving.Go(func() {
+			if err := s.endpoint.Serve(ln); err != nil {
+				failed <- err
+			}
+		})
+	}
+	err := s.announce(stdout)
+	if err == nil {
+		err = s.wait(ctx, failed)
+	}
+	err = errors.Join(err, s.shutdown(ctx))
+	serving.Wait()
+	return err
+}
+
+// announce lets others find the host and says on stdout that it is ready. In the
+// background stdout is a file, where the token has no business.
+func (s *server) announce(stdout io.Writer) error {
+	h := datadir.Host{
+		PID: os.Getpid(), Started: time.Now().UTC(), Address: s.tcp.Addr().String(), Secure: s.options.tlsCert != "",
+		Version: buildVersion(), NoToken: s.options.noToken, AutoExit: s.options.autoExit > 0,
+	}
+	if s.unix != nil {
+		h.Socket = s.unix.Addr().String()
+	}
+	if err := s.claim.Publish(h); err != nil {
+		return err
+	}
+	s.log.Info("host is ready", "address", h.Address, "socket", h.Socket, "data", s.dir.Path())
+	lines := fmt.Sprintf("READY:%d\n", port(s.tcp.Addr()))
+	if !h.AutoExit {
+		token := s.token
+		if h.NoToken {
+			token = ""
+		}
+		lines += publicURL(h.Address, h.Secure, token) + "\n"
+	}
+	_, err := io.WriteString(stdout, lines)
+	return err
+}
+
+// wait returns nil when the host is to end: it was told to, or nobody needs it.
+func (s *server) wait(ctx context.Context, failed <-chan error) error {
+	var tick <-chan time.Time
+	retire := make(chan os.Signal, 1)
+	if limit := s.options.autoExit; limit > 0 {
+		ticker := time.NewTicker(min(max(limit/10, 10*time.Millisecond), 10*time.Second))
+		defer ticker.Stop()
+		tick = ticker.C
+		signal.Notify(retire, syscall.SIGHUP)
+		defer signal.Stop(retire)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			s.log.Info("shutting down", "why", context.Cause(ctx))
+			return nil
+		case err := <-failed:
+			return err
+		case <-tick:
+			if s.unused(s.options.autoExit) {
+				s.log.Info("shutting down", "why", "nobody has needed the host", "for", s.options.autoExit)
+				return nil
+			}
+		case <-retire:
+			if s.unused(0) {
+				s.log.Info("shutting down", "why", "another version takes over")
+				return nil
+			}
+		}
+	}
+}
+
+// unused reports whether nobody has been connected for so long and nothing runs.
+func (s *server) unused(atLeast time.Duration) bool {
+	since, idle := s.host.Idle()
+	return idle && time.Since(since) >= atLeast && !s.sessions.Busy()
+}
+
+// shutdown ends the host in order, within shutdownTimeout. Nobody finds it any
+// more from its first moment on.
+func (s *server) shutdown(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), shutdownTimeout, fmt.Errorf("it took more than %v", shutdownTimeout))
+	defer cancel()
+	err := s.claim.Retract()
+	return errors.Join(err, s.endpoint.Shutdown(ctx))
+}
+
+// directoryURI is the URI of an absolute path.
+func directoryURI(path string) ahp.URI {
+	u := url.URL{Scheme: "file", Path: path}
+	return u.String()
+}

@@ -23,11 +23,7 @@ func (h *Host) Create(uri ahp.URI, state any, parent ahp.URI) error {
 	}
 	var st step
 	h.seq.mu.Lock()
-	defer func() {
-		h.seq.publishLocked()
-		h.seq.mu.Unlock()
-		h.finish(&st)
-	}()
+	defer h.endLocked(&st)
 	return h.createLocked(&st, newChannel(uri, scheme, state, nil), parent, body)
 }
 
@@ -46,6 +42,7 @@ func (h *Host) createLocked(st *step, ch *channel, parent ahp.URI, body []byte) 
 	if err := h.roomLocked(ch); err != nil {
 		return err
 	}
+	ch.born = h.seq.seq
 	h.seq.channels[ch.uri] = ch
 	if ch.scheme.Class == Shared {
 		h.appendJournalLocked(&journal.Record{Seq: h.seq.seq, Kind: journal.Created, Channel: ch.uri, Body: body})
@@ -57,7 +54,7 @@ func (h *Host) createLocked(st *step, ch *channel, parent ahp.URI, body []byte) 
 // roomLocked refuses a channel over a limit.
 func (h *Host) roomLocked(ch *channel) error {
 	switch {
-	case ch.scheme.Kind == ahp.KindSession && h.seq.sessions >= h.limits.Sessions:
+	case ch.scheme.Kind == ahp.KindSession && len(h.seq.sessions) >= h.limits.Sessions:
 		return jsonrpc.Errorf(jsonrpc.CodeInternal, "the host holds %d sessions, its limit; dispose one first", h.limits.Sessions)
 	case ch.parent != nil && len(ch.parent.children) >= h.limits.ChatsPerSession:
 		return jsonrpc.Errorf(jsonrpc.CodeInternal, "the session holds %d chats, its limit; dispose one first", h.limits.ChatsPerSession)
@@ -66,34 +63,45 @@ func (h *Host) roomLocked(ch *channel) error {
 }
 
 // Remove ends a channel and its children. What was sent to its subscribers
-// before still reaches them. It is false when the channel does not exist.
+// before still reaches them. It is false when the channel does not exist, and
+// for the root channel, which stays.
 func (h *Host) Remove(uri ahp.URI) bool {
-	var st step
-	h.seq.mu.Lock()
-	ch := h.seq.channels[uri]
-	if ch != nil {
-		for _, child := range ch.children {
-			h.removeLocked(child)
-		}
-		h.removeLocked(ch)
-		h.mirrorRemovedLocked(&st, ch)
+	ended, ok := h.remove(uri)
+	for _, s := range ended {
+		h.tellUnsubscribed(s.conn, s.ch.uri)
 	}
-	h.seq.publishLocked()
-	h.seq.mu.Unlock()
-	h.finish(&st)
-	return ch != nil
+	return ok
 }
 
-func (h *Host) removeLocked(ch *channel) {
-	ch.removed = true
+func (h *Host) remove(uri ahp.URI) (ended []*subscription, ok bool) {
+	var st step
+	h.seq.mu.Lock()
+	defer h.endLocked(&st)
+	ch := h.seq.channels[uri]
+	if ch == nil || ch == h.root {
+		return nil, false
+	}
+	for _, child := range ch.children {
+		ended = append(ended, h.removeLocked(child)...)
+	}
+	ended = append(ended, h.removeLocked(ch)...)
+	h.mirrorRemovedLocked(&st, ch)
+	return ended, true
+}
+
+// removeLocked ends one channel and returns the subscriptions it had. They drain.
+func (h *Host) removeLocked(ch *channel) (ended []*subscription) {
 	delete(h.seq.channels, ch.uri)
 	if ch.scheme.Class == Shared {
 		h.appendJournalLocked(&journal.Record{Seq: h.seq.seq, Kind: journal.Removed, Channel: ch.uri})
 	}
-	for _, s := range ch.subscribers() {
+	ended = ch.subscribers()
+	for _, s := range ended {
+		delete(s.conn.subs, ch.uri)
 		s.conn.out.end(s)
 	}
 	ch.subs.Store(nil)
+	return ended
 }
 
 // Children returns the URIs of the chats of a session.

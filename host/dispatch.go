@@ -1,6 +1,7 @@
 package host
 
 import (
+	"runtime/debug"
 	"strconv"
 
 	"github.com/causeway-ahp/causeway/ahp"
@@ -26,7 +27,8 @@ func scanDispatch(params jsontext.Value) (d dispatched, ok bool) {
 	jsonrpc.EachMember(params, func(name []byte, v jsontext.Value) bool {
 		switch string(name) {
 		case "channel":
-			d.channel, _ = jsonrpc.StringValue(v)
+			u, _ := jsonrpc.StringValue(v)
+			d.channel = normalRoot(u)
 		case "clientSeq":
 			n, err := strconv.ParseUint(string(v), 10, 64)
 			d.clientSeq, seqOK = n, err == nil
@@ -65,22 +67,34 @@ func (h *Host) dispatch(c *Conn, params jsontext.Value) {
 	}
 	var st step
 	h.seq.mu.Lock()
-	ch := h.seq.channels[d.channel]
-	if ch == nil || c.lineage == nil || c.invalidLocked() || !h.policy.Allow(c.principal, OpSee, d.channel) {
-		h.seq.mu.Unlock()
+	defer h.endLocked(&st)
+	ch := c.visibleLocked(d.channel)
+	if ch == nil || c.invalid {
 		h.metrics.dropped.WithLabelValues("unknown_channel").Inc()
 		return
 	}
 	if c.lineage.seenLocked(d.clientSeq) {
 		h.repeatLocked(c, ch, &d)
-	} else if reason := h.refuseLocked(c, ch, &d); reason != "" {
+	} else if after, reason := h.judgeLocked(c, ch, &d); reason != "" {
 		h.rejectLocked(c, ch, &d, reason)
 	} else {
-		h.acceptLocked(&st, c, ch, &d)
+		h.acceptLocked(&st, c, ch, &d, after)
 	}
-	h.seq.publishLocked()
-	h.seq.mu.Unlock()
-	h.finish(&st)
+}
+
+// judgeLocked returns the state after the action, or why it is not accepted. A
+// feature that panics here costs the sender a rejection: it waits for an echo.
+func (h *Host) judgeLocked(c *Conn, ch *channel, d *dispatched) (after any, reason string) {
+	defer func() {
+		if v := recover(); v != nil {
+			h.panicked(v, debug.Stack())
+			reason = "the host failed to handle the action"
+		}
+	}()
+	if reason = h.refuseLocked(c, ch, d); reason != "" {
+		return nil, reason
+	}
+	return ch.scheme.Reduce(ch.state, d.action), ""
 }
 
 // refuseLocked returns why the action is not accepted, "" to accept it.
@@ -104,8 +118,8 @@ func (h *Host) refuseLocked(c *Conn, ch *channel, d *dispatched) string {
 	return ch.scheme.Validate(ch.state, d.action, c.actor())
 }
 
-func (h *Host) acceptLocked(st *step, c *Conn, ch *channel, d *dispatched) {
-	before, e := h.applyLocked(st, ch, d.action, ch.scheme.Reduce(ch.state, d.action), d.body, c.origin(d.clientSeq))
+func (h *Host) acceptLocked(st *step, c *Conn, ch *channel, d *dispatched, after any) {
+	before, e := h.applyLocked(st, ch, d.action, after, d.body, c.origin(d.clientSeq))
 	h.metrics.accepted.Inc()
 	h.queueEffectLocked(st, ch, Committed{
 		Channel: ch.uri, Action: d.action, Before: before, After: ch.state, ServerSeq: e.seq, By: c.actor(),
@@ -118,12 +132,10 @@ func (h *Host) acceptLocked(st *step, c *Conn, ch *channel, d *dispatched) {
 // rejectLocked numbers a refused action and echoes it to its sender alone. It is
 // never reduced and not kept for replay (AHP core, 17, 10).
 func (h *Host) rejectLocked(c *Conn, ch *channel, d *dispatched, reason string) {
-	rec := &journal.Record{Seq: h.seq.nextLocked(), Kind: journal.Mark, Channel: ch.uri}
-	h.appendJournalLocked(rec)
+	echo := journal.Record{Seq: h.seq.nextLocked(), Channel: ch.uri, Body: d.body, Origin: c.origin(d.clientSeq)}
+	h.markLocked(ch, echo.Seq)
 	h.metrics.rejected.Inc()
-	echo := *rec
-	echo.Body, echo.Origin = d.body, c.origin(d.clientSeq)
-	c.pushLocked(item{place: h.seq.placeLocked(), seq: rec.Seq, msg: appendActionMessage(nil, &echo, reason)})
+	c.pushLocked(item{place: h.seq.placeLocked(), seq: echo.Seq, msg: appendActionMessage(nil, &echo, reason)})
 }
 
 // repeatLocked answers a dispatch that was processed before: with its stored

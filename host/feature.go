@@ -23,7 +23,8 @@ type Feature interface {
 	Register(r *Registry) error
 	// Start begins the feature's work; ctx ends when the host stops.
 	Start(ctx context.Context, h *Host) error
-	// Stop ends it and waits; no request is running any more.
+	// Stop ends it and waits. No new request comes, but those begun before may
+	// still be running; what is applied until Stop returns is still sent.
 	Stop(ctx context.Context) error
 }
 
@@ -95,8 +96,10 @@ type RequestHandler func(ctx context.Context, r *Request) jsonrpc.Reply
 // Hooks is what a feature wants to hear of connections. Hooks run on the
 // connection's own goroutines and must not wait.
 type Hooks struct {
-	// Subscribed and Unsubscribed follow a connection's subscriptions;
-	// Unsubscribed is also called for each one when the connection is lost.
+	// Subscribed and Unsubscribed follow a connection's subscriptions. A
+	// repeated subscribe is not told. Unsubscribed is also called for each one
+	// when the connection is lost, and when the channel is removed, there by
+	// the goroutine that removes it.
 	Subscribed   func(c *Conn, channel ahp.URI)
 	Unsubscribed func(c *Conn, channel ahp.URI)
 	// Lost is called once when a connection that had completed its handshake

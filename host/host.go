@@ -108,7 +108,7 @@ func (h *Host) start() error {
 	if err := h.encodeMembers(); err != nil {
 		return err
 	}
-	h.seq.channels = make(map[ahp.URI]*channel)
+	h.seq.channels, h.seq.sessions = make(map[ahp.URI]*channel), make(map[*channel]struct{})
 	h.root = newChannel(ahp.RootURI, h.registry.schemes[ahp.KindRoot], reducer.New(ahp.KindRoot), nil)
 	h.seq.channels[ahp.RootURI] = h.root
 	for i, f := range h.features {
@@ -166,9 +166,12 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	conns := h.connsLocked()
 	h.mu.Unlock()
 
+	for _, c := range conns {
+		c.deaf.Store(true)
+	}
 	h.stopFeatures(ctx, h.features)
 	for _, c := range conns {
-		c.failAfterFlush(CloseShutdown)
+		c.failAfterFlush(CloseShutdown, nil)
 	}
 	err := h.drain(ctx, drained, conns)
 	h.cancel(CloseShutdown)

@@ -40,19 +40,23 @@ func (l *lineage) lostLocked(c *Conn, now time.Time) {
 // lineages remembers clients by the id they chose: the newest lineage of each.
 // The sequencer's lock guards it.
 type lineages struct {
-	last   uint64
-	byID   map[string]*lineage
-	grace  time.Duration
-	max    int
-	pruned time.Time
+	last  uint64
+	byID  map[string]*lineage
+	grace time.Duration
+	max   int
+	swept time.Time // when expired ones were looked for
 }
 
 // startLocked begins a lineage for a connection. It is nil when the id is held
 // by, or remembered for, another principal (AHP core, 17, 3).
 func (t *lineages) startLocked(c *Conn, clientID, version string, now time.Time) *lineage {
-	t.pruneLocked(now)
-	if old := t.byID[clientID]; old != nil && old.principal != c.principal {
+	t.expireLocked(now)
+	old := t.byID[clientID]
+	if old != nil && old.principal != c.principal && !t.expired(old, now) {
 		return nil
+	}
+	if old == nil && len(t.byID) >= t.max {
+		t.evictLocked()
 	}
 	t.last++
 	l := &lineage{id: t.last, clientID: clientID, principal: c.principal, version: version, conn: c}
@@ -62,9 +66,9 @@ func (t *lineages) startLocked(c *Conn, clientID, version string, now time.Time)
 
 // findLocked returns the lineage a client id names.
 func (t *lineages) findLocked(clientID string, p Principal, now time.Time) (*lineage, error) {
-	t.pruneLocked(now)
+	t.expireLocked(now)
 	l := t.byID[clientID]
-	if l == nil || l.conn == nil && now.Sub(l.lostAt) > t.grace {
+	if l == nil || t.expired(l, now) {
 		return nil, ahp.ErrNotFound
 	}
 	if l.principal != p {
@@ -73,29 +77,37 @@ func (t *lineages) findLocked(clientID string, p Principal, now time.Time) (*lin
 	return l, nil
 }
 
-// pruneEvery is how often clients that stay away are looked for, at most.
-const pruneEvery = time.Minute
+// expired reports whether a client has been away for longer than the grace time.
+func (t *lineages) expired(l *lineage, now time.Time) bool {
+	return l.conn == nil && now.Sub(l.lostAt) > t.grace
+}
 
-// pruneLocked forgets clients that have been away for longer than the grace
-// time, and at the bound the longest lost one.
-func (t *lineages) pruneLocked(now time.Time) {
-	full := len(t.byID) >= t.max
-	if now.Sub(t.pruned) < pruneEvery && !full {
+// expireEvery is how often clients that stay away are looked for, at most.
+const expireEvery = time.Minute
+
+// expireLocked forgets clients that have been away for too long.
+func (t *lineages) expireLocked(now time.Time) {
+	if now.Sub(t.swept) < expireEvery {
 		return
 	}
-	t.pruned = now
-	var oldest *lineage
+	t.swept = now
 	for id, l := range t.byID {
-		if l.conn != nil {
-			continue
-		}
-		if now.Sub(l.lostAt) > t.grace {
+		if t.expired(l, now) {
 			delete(t.byID, id)
-		} else if oldest == nil || l.lostAt.Before(oldest.lostAt) {
+		}
+	}
+}
+
+// evictLocked forgets the client that was lost longest ago. Those that are
+// connected stay.
+func (t *lineages) evictLocked() {
+	var oldest *lineage
+	for _, l := range t.byID {
+		if l.conn == nil && (oldest == nil || l.lostAt.Before(oldest.lostAt)) {
 			oldest = l
 		}
 	}
-	if oldest != nil && len(t.byID) >= t.max {
+	if oldest != nil {
 		delete(t.byID, oldest.clientID)
 	}
 }

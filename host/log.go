@@ -20,12 +20,17 @@ type entry struct {
 	seq  uint64
 	cost int64 // about the bytes on the wire
 	cum  int64 // cost of the log up to and with this entry
+	nth  int64 // how many entries the log has up to and with this one
 
 	next atomic.Pointer[entry]
 
 	rec  *journal.Record // nil for a notification
 	once sync.Once
 	msg  []byte
+
+	// about is the session a notification of the root channel speaks of, ""
+	// for everything else: who may not see it is not told.
+	about ahp.URI
 }
 
 // envelopeOverhead is about what an envelope adds to its action, in bytes.
@@ -87,11 +92,11 @@ type channel struct {
 	parent *channel // the session of a chat, nil otherwise
 
 	// The sequencer's lock guards these.
+	born     uint64 // the last number before the channel was made
 	state    any
 	tail     *entry // the newest entry; a log begins with an empty one
 	children map[ahp.URI]*channel
 	session  *sessionRecord // of a session channel
-	removed  bool
 	effects  effectQueue
 
 	// subs is replaced as a whole under the sequencer's lock and read without.
@@ -106,7 +111,7 @@ func newChannel(uri ahp.URI, scheme *Scheme, state any, parent *channel) *channe
 
 // appendLocked puts e at the end of the log.
 func (ch *channel) appendLocked(e *entry) {
-	e.cum = ch.tail.cum + e.cost
+	e.cum, e.nth = ch.tail.cum+e.cost, ch.tail.nth+1
 	ch.tail.next.Store(e)
 	ch.tail = e
 }
@@ -136,10 +141,20 @@ func (ch *channel) removeSubscriberLocked(s *subscription) {
 	ch.subs.Store(&list)
 }
 
+// newSubscription makes a cursor at the end of the log.
+func newSubscription(ch *channel, c *Conn) *subscription {
+	s := &subscription{ch: ch, conn: c, last: ch.tail}
+	s.counted.Store(ch.tail)
+	return s
+}
+
 // subscription is one connection's place in one channel's log.
 type subscription struct {
 	ch   *channel
 	conn *Conn
+
+	// counted is the newest entry the outbox has accounted for.
+	counted atomic.Pointer[entry]
 
 	// The outbox's lock guards these.
 	last  *entry // the newest entry that was taken

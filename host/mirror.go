@@ -38,11 +38,11 @@ func (h *Host) mirrorCreatedLocked(st *step, ch *channel) {
 	case *ahp.SessionState:
 		ch.session = &sessionRecord{createdAt: Now()}
 		ch.session.summary = summarize(ch)
-		h.seq.sessions++
+		h.seq.sessions[ch] = struct{}{}
+		h.countSessionsLocked(st) // first: its number holds the notification back until the session is stored
 		h.notifyLocked(st, h.root, ahp.MethodSessionAdded, ahp.SessionAddedParams{
 			Channel: ahp.RootURI, Summary: *ch.session.summary,
-		})
-		h.countSessionsLocked(st)
+		}, ch.uri)
 	}
 }
 
@@ -50,9 +50,9 @@ func (h *Host) mirrorCreatedLocked(st *step, ch *channel) {
 func (h *Host) mirrorRemovedLocked(st *step, ch *channel) {
 	switch {
 	case ch.session != nil:
-		h.seq.sessions--
-		h.notifyLocked(st, h.root, ahp.MethodSessionRemoved, ahp.SessionRemovedParams{Channel: ahp.RootURI, Session: ch.uri})
+		delete(h.seq.sessions, ch)
 		h.countSessionsLocked(st)
+		h.notifyLocked(st, h.root, ahp.MethodSessionRemoved, ahp.SessionRemovedParams{Channel: ahp.RootURI, Session: ch.uri}, ch.uri)
 	case ch.parent != nil:
 		delete(ch.parent.children, ch.uri)
 		h.deriveLocked(st, ch.parent, &ahp.SessionChatRemoved{Chat: ch.uri})
@@ -61,7 +61,7 @@ func (h *Host) mirrorRemovedLocked(st *step, ch *channel) {
 }
 
 func (h *Host) countSessionsLocked(st *step) {
-	h.deriveLocked(st, h.root, &ahp.RootActiveSessionsChanged{ActiveSessions: int64(h.seq.sessions)})
+	h.deriveLocked(st, h.root, &ahp.RootActiveSessionsChanged{ActiveSessions: int64(len(h.seq.sessions))})
 }
 
 // mirrorLocked follows a change of a channel's state.
@@ -102,7 +102,7 @@ func chatChanges(before, after *ahp.ChatInfo) (c ahp.ChatChanges, changed bool) 
 	if before.ModifiedAt != after.ModifiedAt {
 		c.ModifiedAt, changed = &after.ModifiedAt, true
 	}
-	if !sameText(before.Activity, after.Activity) {
+	if text(before.Activity) != text(after.Activity) {
 		c.Activity, changed = textOrEmpty(after.Activity), true
 	}
 	if !sameURIs(before.WorkingDirectories, after.WorkingDirectories) {
@@ -127,7 +127,7 @@ func (h *Host) mirrorSessionLocked(st *step, ch *channel) {
 	if changes, any := sessionChanges(old, ch.session.summary); any {
 		h.notifyLocked(st, h.root, ahp.MethodSessionSummaryChanged, ahp.SessionSummaryChangedParams{
 			Channel: ahp.RootURI, Session: ch.uri, Changes: changes,
-		})
+		}, ch.uri)
 	}
 }
 
@@ -200,7 +200,7 @@ func sessionChanges(before, after *ahp.SessionSummary) (c ahp.SessionChanges, ch
 	if before.ModifiedAt != after.ModifiedAt {
 		c.ModifiedAt, changed = &after.ModifiedAt, true
 	}
-	if !sameText(before.Activity, after.Activity) {
+	if text(before.Activity) != text(after.Activity) {
 		c.Activity, changed = textOrEmpty(after.Activity), true
 	}
 	if before.Project != after.Project && after.Project != nil {
@@ -212,7 +212,7 @@ func sessionChanges(before, after *ahp.SessionSummary) (c ahp.SessionChanges, ch
 	if before.Annotations != after.Annotations && after.Annotations != nil {
 		c.Annotations, changed = after.Annotations, true
 	}
-	if !sameText(before.DefaultChat, after.DefaultChat) && after.DefaultChat != nil {
+	if text(before.DefaultChat) != text(after.DefaultChat) && after.DefaultChat != nil {
 		c.DefaultChat, changed = after.DefaultChat, true
 	}
 	if string(before.Meta) != string(after.Meta) && after.Meta != nil {
@@ -221,11 +221,12 @@ func sessionChanges(before, after *ahp.SessionSummary) (c ahp.SessionChanges, ch
 	return c, changed
 }
 
-func sameText(a, b *string) bool {
-	if a == nil || b == nil {
-		return a == b
+// text returns what s points to; an absent text is an empty one.
+func text(s *string) string {
+	if s == nil {
+		return ""
 	}
-	return *a == *b
+	return *s
 }
 
 func textOrEmpty(s *string) *string {

@@ -21,6 +21,10 @@ type item struct {
 // each subscription is a cursor into its channel's log, and the writer merges
 // them with the connection's own items by place. It is bounded in bytes and in
 // messages; over the bound the connection is closed.
+//
+// An item may be seen by the writer before its step is published. That is in
+// order all the same, because a step appends no entry for a subscriber before it
+// has pushed that subscriber's item, unless it publishes in between.
 type outbox struct {
 	published *atomic.Uint64
 	committed func() uint64
@@ -38,6 +42,7 @@ type outbox struct {
 	direct []item
 	head   int // index of the first item in direct
 	urgent [][]byte
+	due    dueHeap // scratch of take
 	closed bool
 }
 
@@ -57,12 +62,44 @@ func (o *outbox) signal() {
 	}
 }
 
-// offer accounts for an entry of a subscribed channel and wakes the writer. It
-// is false when the bound is passed.
-func (o *outbox) offer(cost int64) bool {
-	bytes, count := o.bytes.Add(cost), o.count.Add(1)
+// add accounts for messages that wait and wakes the writer. It is false when the
+// bound is passed.
+func (o *outbox) add(bytes, count int64) bool {
+	bytes, count = o.bytes.Add(bytes), o.count.Add(count)
 	o.signal()
 	return bytes <= o.maxBytes && count <= o.maxCount
+}
+
+func (o *outbox) taken(bytes, count int64) {
+	o.bytes.Add(-bytes)
+	o.count.Add(-count)
+}
+
+// settled stands behind every entry: nothing of the subscription is counted any
+// more.
+var settled = &entry{nth: 1<<63 - 1}
+
+// offer accounts for the log of s up to e. Offers come after the sequencer's
+// lock was released, hence late and in any order; each entry counts once
+// whatever the order, and not at all once the subscription is over. The result
+// is that of add.
+func (o *outbox) offer(s *subscription, e *entry) bool {
+	for {
+		old := s.counted.Load()
+		if old.nth >= e.nth {
+			return true // a later entry was offered, or nothing is wanted any more
+		}
+		if s.counted.CompareAndSwap(old, e) {
+			return o.add(e.cum-old.cum, e.nth-old.nth)
+		}
+	}
+}
+
+// settleLocked gives back what is counted of s and was not taken.
+func (o *outbox) settleLocked(s *subscription) {
+	if old := s.counted.Swap(settled); old != settled {
+		o.taken(old.cum-s.last.cum, old.nth-s.last.nth)
+	}
 }
 
 // push queues an item behind everything published so far. It is false when the
@@ -80,7 +117,7 @@ func (o *outbox) push(it item) bool {
 	}
 	o.direct = append(o.direct, it)
 	o.mu.Unlock()
-	return o.offer(cost)
+	return o.add(cost, 1)
 }
 
 // pushUrgent queues a message that may overtake all others.
@@ -92,23 +129,19 @@ func (o *outbox) pushUrgent(msg []byte) bool {
 	}
 	o.urgent = append(o.urgent, msg)
 	o.mu.Unlock()
-	return o.offer(int64(len(msg)))
+	return o.add(int64(len(msg)), 1)
 }
 
-// attach adds a subscription whose cursor stands at the end of its log, behind
-// the item that answers it. The sequencer's lock is held, so nothing comes
-// between the two.
-func (o *outbox) attach(it item, subs ...*subscription) {
+// attach adds subscriptions whose cursors stand at the end of their logs, behind
+// the item that answers them. The sequencer's lock is held, so nothing comes
+// between the two. The result is that of push.
+func (o *outbox) attach(it item, subs ...*subscription) bool {
 	o.mu.Lock()
-	if o.closed {
-		o.mu.Unlock()
-		it.finish()
-		return
+	if !o.closed {
+		o.subs = append(o.subs, subs...)
 	}
-	o.direct = append(o.direct, it)
-	o.subs = append(o.subs, subs...)
 	o.mu.Unlock()
-	o.offer(int64(len(it.msg)))
+	return o.push(it)
 }
 
 // detach removes a subscription with what still waits on it.
@@ -121,10 +154,7 @@ func (o *outbox) detach(s *subscription) {
 			break
 		}
 	}
-	for e := s.last.next.Load(); e != nil; e = e.next.Load() {
-		o.bytes.Add(-e.cost)
-		o.count.Add(-1)
-	}
+	o.settleLocked(s)
 }
 
 // end lets a subscription drain and then drops it: its channel is gone.
@@ -135,99 +165,6 @@ func (o *outbox) end(s *subscription) {
 	o.signal()
 }
 
-// outgoing is a message taken out: exactly one of entry, msg and render is set.
-type outgoing struct {
-	entry  *entry
-	msg    []byte
-	render func() []byte
-	done   func()
-}
-
-// take moves up to about maxBytes of messages to dst, in order.
-func (o *outbox) take(dst []outgoing, maxBytes int) []outgoing {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, m := range o.urgent {
-		dst = append(dst, outgoing{msg: m})
-		o.taken(int64(len(m)))
-	}
-	o.urgent = o.urgent[:0]
-	// The mark is read before the logs: what it covers is visible in all of
-	// them, so no smaller number can appear after a larger one was taken.
-	published, committed := o.published.Load(), o.committed()
-	for total := 0; total < maxBytes; {
-		out, cost, ok := o.next(published, committed)
-		if !ok {
-			break
-		}
-		o.taken(cost)
-		dst = append(dst, out)
-		total += int(cost)
-		if out.render != nil {
-			break // of unknown size: it travels alone
-		}
-	}
-	return dst
-}
-
-func (o *outbox) taken(cost int64) {
-	o.bytes.Add(-cost)
-	o.count.Add(-1)
-}
-
-// next takes the message with the lowest place, if it may be sent.
-func (o *outbox) next(published, committed uint64) (out outgoing, cost int64, ok bool) {
-	s := o.first(published)
-	if o.head < len(o.direct) {
-		it := &o.direct[o.head]
-		if s == nil || s.last.next.Load().place > it.place {
-			if it.seq > committed {
-				return out, 0, false
-			}
-			return o.pop(), int64(len(it.msg)), true
-		}
-	}
-	if s == nil {
-		return out, 0, false
-	}
-	e := s.last.next.Load()
-	if e.seq > committed {
-		return out, 0, false
-	}
-	s.last = e
-	return outgoing{entry: e}, e.cost, true
-}
-
-// first returns the subscription whose next published entry has the lowest
-// place, and drops those that have drained and ended.
-func (o *outbox) first(published uint64) *subscription {
-	var best *subscription
-	var place uint64
-	for i := 0; i < len(o.subs); {
-		s := o.subs[i]
-		e := s.last.next.Load()
-		if e == nil && s.ended {
-			o.subs = append(o.subs[:i], o.subs[i+1:]...)
-			continue
-		}
-		if e != nil && e.place <= published && (best == nil || e.place < place) {
-			best, place = s, e.place
-		}
-		i++
-	}
-	return best
-}
-
-func (o *outbox) pop() outgoing {
-	it := o.direct[o.head]
-	o.direct[o.head] = item{}
-	o.head++
-	if o.head == len(o.direct) {
-		o.direct, o.head = o.direct[:0], 0
-	}
-	return outgoing{msg: it.msg, render: it.render, done: it.done}
-}
-
 // empty reports whether nothing waits.
 func (o *outbox) empty() bool { return o.count.Load() <= 0 }
 
@@ -235,7 +172,16 @@ func (o *outbox) empty() bool { return o.count.Load() <= 0 }
 func (o *outbox) close() {
 	o.mu.Lock()
 	items := o.direct[o.head:]
-	o.direct, o.head, o.urgent, o.subs = nil, 0, nil, nil
+	for _, it := range items {
+		o.taken(int64(len(it.msg)), 1)
+	}
+	for _, m := range o.urgent {
+		o.taken(int64(len(m)), 1)
+	}
+	for _, s := range o.subs {
+		o.settleLocked(s)
+	}
+	o.direct, o.head, o.urgent, o.subs, o.due = nil, 0, nil, nil, nil
 	o.closed = true
 	o.mu.Unlock()
 	for _, it := range items {

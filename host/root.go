@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -83,13 +84,12 @@ func (h *Host) listSessions(_ context.Context, r *Request) jsonrpc.Reply {
 // visibleSessions returns the sessions a principal may see, in list order.
 func (h *Host) visibleSessions(p Principal) []*ahp.SessionSummary {
 	h.seq.mu.Lock()
-	list := make([]*ahp.SessionSummary, 0, h.seq.sessions)
-	for _, ch := range h.seq.channels {
-		if ch.session != nil && h.policy.Allow(p, OpSee, ch.uri) {
-			list = append(list, ch.session.summary)
-		}
+	list := make([]*ahp.SessionSummary, 0, len(h.seq.sessions))
+	for ch := range h.seq.sessions {
+		list = append(list, ch.session.summary)
 	}
 	h.seq.mu.Unlock()
+	list = slices.DeleteFunc(list, func(s *ahp.SessionSummary) bool { return !h.policy.Allow(p, OpSee, s.Resource) })
 	sort.Slice(list, func(i, j int) bool { return before(list[i], list[j]) })
 	return list
 }

@@ -20,7 +20,7 @@ type sequencer struct {
 	seq      uint64 // the last serverSeq
 	place    uint64 // the last place
 	channels map[ahp.URI]*channel
-	sessions int
+	sessions map[*channel]struct{}
 
 	// published is the last place whose entry is visible in its log.
 	published atomic.Uint64
@@ -53,17 +53,26 @@ func (s *sequencer) placeLocked() uint64 {
 // publishLocked makes everything appended so far visible to writers.
 func (s *sequencer) publishLocked() { s.published.Store(s.place) }
 
+// endLocked ends a step: what it appended becomes visible, the lock is released
+// and everybody concerned is told. It is deferred, so that a panic of a feature's
+// validator or reducer does not leave the host locked.
+func (h *Host) endLocked(st *step) {
+	h.seq.publishLocked()
+	h.seq.mu.Unlock()
+	h.finish(st)
+}
+
 // applyLocked numbers an action that was reduced to after, and appends it to the
 // channel's log and to the journal, with all that is derived from it.
 func (h *Host) applyLocked(st *step, ch *channel, a ahp.Action, after any, body jsontext.Value, origin journal.Origin) (before any, e *entry) {
 	before = ch.state
 	ch.state = after
-	kind := journal.Action
-	if ch.scheme.Class != Shared {
-		kind = journal.Mark
+	rec := &journal.Record{Seq: h.seq.nextLocked(), Kind: journal.Action, Channel: ch.uri, Body: body, Origin: origin}
+	if ch.scheme.Class == Shared {
+		h.appendJournalLocked(rec)
+	} else {
+		h.markLocked(ch, rec.Seq)
 	}
-	rec := &journal.Record{Seq: h.seq.nextLocked(), Kind: kind, Channel: ch.uri, Body: body, Origin: origin}
-	h.appendJournalLocked(rec)
 	e = &entry{place: h.seq.placeLocked(), seq: rec.Seq, rec: rec, cost: int64(len(body)) + envelopeOverhead}
 	ch.appendLocked(e)
 	st.touched = append(st.touched, touch{ch, e})
@@ -87,17 +96,23 @@ func (h *Host) deriveLocked(st *step, ch *channel, a ahp.Action) {
 	h.applyLocked(st, ch, a, after, body, journal.Origin{})
 }
 
-// notifyLocked appends a notification to the channel's log.
-func (h *Host) notifyLocked(st *step, ch *channel, method string, params any) {
+// notifyLocked appends a notification to the channel's log. It is kept from who
+// may not see the session it is about.
+func (h *Host) notifyLocked(st *step, ch *channel, method string, params any, about ahp.URI) {
 	body, err := ahp.Marshal(params)
 	if err != nil { // the host's own params always encode
 		h.log.Error("encode notification", "method", method, "err", err)
 		return
 	}
 	msg := jsonrpc.AppendNotification(nil, method, body)
-	e := &entry{place: h.seq.placeLocked(), seq: h.seq.seq, msg: msg, cost: int64(len(msg))}
+	e := &entry{place: h.seq.placeLocked(), seq: h.seq.seq, msg: msg, cost: int64(len(msg)), about: about}
 	ch.appendLocked(e)
 	st.touched = append(st.touched, touch{ch, e})
+}
+
+// markLocked takes a number in the journal without its content.
+func (h *Host) markLocked(ch *channel, seq uint64) {
+	h.appendJournalLocked(&journal.Record{Seq: seq, Kind: journal.Mark, Channel: ch.uri})
 }
 
 func (h *Host) appendJournalLocked(r *journal.Record) {
@@ -130,20 +145,31 @@ type commits struct {
 // wait returns when seq is committed, with an error when ctx ends first.
 func (c *commits) wait(ctx context.Context, seq uint64) error {
 	for c.journal.Committed() < seq {
-		c.mu.Lock()
-		moved := c.moved
-		c.mu.Unlock()
-		if c.journal.Committed() >= seq {
-			return nil
-		}
 		select {
-		case <-moved:
+		case <-c.moving(seq):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 	return nil
 }
+
+// moving returns a channel that is closed when the mark moves, at once when it has
+// reached seq already.
+func (c *commits) moving(seq uint64) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.journal.Committed() >= seq {
+		return closedChannel
+	}
+	return c.moved
+}
+
+var closedChannel = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // wake tells the subscribers of an entry, now or when it is committed.
 func (c *commits) wake(t touch) {
@@ -189,7 +215,7 @@ func (c *commits) committed(seq uint64) {
 
 func (c *commits) deliver(t touch) {
 	for _, s := range t.ch.subscribers() {
-		if !s.conn.out.offer(t.e.cost) {
+		if !s.conn.out.offer(s, t.e) {
 			c.overrun(s.conn)
 		}
 	}
@@ -206,17 +232,17 @@ func (h *Host) Apply(uri ahp.URI, a ahp.Action) bool {
 	}
 	var st step
 	h.seq.mu.Lock()
-	ok := false
-	if ch := h.seq.channels[uri]; ch != nil {
-		if after := ch.scheme.Reduce(ch.state, a); after != ch.state {
-			h.applyLocked(&st, ch, a, after, body, journal.Origin{})
-			ok = true
-		}
+	defer h.endLocked(&st)
+	ch := h.seq.channels[uri]
+	if ch == nil {
+		return false
 	}
-	h.seq.publishLocked()
-	h.seq.mu.Unlock()
-	h.finish(&st)
-	return ok
+	after := ch.scheme.Reduce(ch.state, a)
+	if after == ch.state {
+		return false
+	}
+	h.applyLocked(&st, ch, a, after, body, journal.Origin{})
+	return true
 }
 
 // Decide applies the actions that decide returns for the channel's state, in one
@@ -226,14 +252,12 @@ func (h *Host) Apply(uri ahp.URI, a ahp.Action) bool {
 func (h *Host) Decide(uri ahp.URI, decide func(state any) []ahp.Action) bool {
 	var st step
 	h.seq.mu.Lock()
+	defer h.endLocked(&st)
 	if ch := h.seq.channels[uri]; ch != nil {
 		for _, a := range decide(ch.state) {
 			h.deriveLocked(&st, ch, a)
 		}
 	}
-	h.seq.publishLocked()
-	h.seq.mu.Unlock()
-	h.finish(&st)
 	return len(st.touched) > 0
 }
 
@@ -252,12 +276,10 @@ func (h *Host) State(uri ahp.URI) any {
 func (h *Host) Notify(uri ahp.URI, method string, params any) bool {
 	var st step
 	h.seq.mu.Lock()
+	defer h.endLocked(&st)
 	ch := h.seq.channels[uri]
 	if ch != nil {
-		h.notifyLocked(&st, ch, method, params)
+		h.notifyLocked(&st, ch, method, params, "")
 	}
-	h.seq.publishLocked()
-	h.seq.mu.Unlock()
-	h.finish(&st)
 	return ch != nil
 }

@@ -15,6 +15,9 @@ func (c *Conn) subscribe(m jsonrpc.Message) jsonrpc.Reply {
 	if err := decodeParams(m, &p); err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
+	if p.Channel == "" {
+		return jsonrpc.Reply{Err: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "subscribe names no channel")}
+	}
 	if err := checkDelivery(&p); err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
@@ -26,13 +29,16 @@ func (c *Conn) subscribe(m jsonrpc.Message) jsonrpc.Reply {
 		h.seq.mu.Unlock()
 		return jsonrpc.Reply{Err: missingError(uri)}
 	}
-	if old := c.subs[uri]; old != nil {
-		c.closeLocked(old) // a repeated subscribe begins anew (AHP core, 17, 8)
-	} else if len(c.subs) >= h.limits.SubscriptionsPerConn {
-		h.seq.mu.Unlock()
-		return jsonrpc.Reply{Err: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "at most %d subscriptions", h.limits.SubscriptionsPerConn)}
+	// A repeated subscribe gets a fresh snapshot (AHP core, 17, 8). Its cursor
+	// stays where it is: what waits leaves before the snapshot, own echoes too.
+	var opened []*subscription
+	if c.subs[uri] == nil {
+		if len(c.subs) >= h.limits.SubscriptionsPerConn {
+			h.seq.mu.Unlock()
+			return jsonrpc.Reply{Err: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "at most %d subscriptions", h.limits.SubscriptionsPerConn)}
+		}
+		opened = append(opened, c.openLocked(ch))
 	}
-	sub := c.openLocked(ch)
 	snap := h.snapshotLocked(ch, viewOf(p.View))
 	c.answerLocked(m.ID, func() any {
 		wire, err := snap.wire()
@@ -40,9 +46,9 @@ func (c *Conn) subscribe(m jsonrpc.Message) jsonrpc.Reply {
 			return err
 		}
 		return ahp.SubscribeResult{Snapshot: &wire}
-	}, snap.release, sub)
+	}, snap.release, opened...)
 	h.seq.mu.Unlock()
-	c.tellSubscribed([]*subscription{sub})
+	c.tellSubscribed(opened)
 	return jsonrpc.Reply{Taken: true}
 }
 
@@ -79,7 +85,7 @@ func (c *Conn) visibleLocked(uri ahp.URI) *channel {
 // openLocked makes a subscription that begins behind everything in the log. It
 // is attached to the outbox by answerLocked, in the same step.
 func (c *Conn) openLocked(ch *channel) *subscription {
-	s := &subscription{ch: ch, conn: c, last: ch.tail}
+	s := newSubscription(ch, c)
 	c.subs[ch.uri] = s
 	ch.addSubscriberLocked(s)
 	return s
@@ -105,18 +111,38 @@ func (c *Conn) answerLocked(id jsonrpc.ID, result func() any, release func(), op
 		}
 		return jsonrpc.AppendResult(nil, id, body)
 	}
-	c.out.attach(item{place: c.h.seq.place, seq: c.h.seq.seq, render: render, done: release}, opened...)
+	if !c.out.attach(item{place: c.h.seq.place, seq: c.h.seq.seq, render: render, done: release}, opened...) {
+		c.fail(CloseOverflow, nil)
+	}
 }
 
 // tellSubscribed tells the features of new subscriptions.
 func (c *Conn) tellSubscribed(opened []*subscription) {
-	for _, hooks := range c.h.registry.hooks {
-		if hooks.Subscribed == nil {
-			continue
+	for _, s := range opened {
+		c.h.tell(s.ch.uri, func(hooks *Hooks) {
+			if hooks.Subscribed != nil {
+				hooks.Subscribed(c, s.ch.uri)
+			}
+		})
+	}
+}
+
+func (h *Host) tellUnsubscribed(c *Conn, uri ahp.URI) {
+	h.tell(uri, func(hooks *Hooks) {
+		if hooks.Unsubscribed != nil {
+			hooks.Unsubscribed(c, uri)
 		}
-		for _, s := range opened {
-			hooks.Subscribed(c, s.ch.uri)
-		}
+	})
+}
+
+// tell calls a hook of every feature. One that panics keeps the others from
+// nothing.
+func (h *Host) tell(uri ahp.URI, call func(*Hooks)) {
+	for i := range h.registry.hooks {
+		func() {
+			defer h.recovered("hook", uri)
+			call(&h.registry.hooks[i])
+		}()
 	}
 }
 
@@ -136,11 +162,7 @@ func (c *Conn) unsubscribe(params jsontext.Value) {
 	if s == nil {
 		return
 	}
-	for _, hooks := range c.h.registry.hooks {
-		if hooks.Unsubscribed != nil {
-			hooks.Unsubscribed(c, uri)
-		}
-	}
+	c.h.tellUnsubscribed(c, uri)
 }
 
 // decodeParams decodes the params of a request of the host's own.

@@ -91,9 +91,7 @@ func (h *Host) fetchTurns(_ context.Context, r *Request) jsonrpc.Reply {
 	if err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
-	if err := h.sendAloneLocked(r.Conn, ch, loaded); err != nil {
-		return jsonrpc.Reply{Err: err}
-	}
+	h.sendAloneLocked(r.Conn, ch, loaded)
 	return jsonrpc.Reply{Result: struct{}{}}
 }
 
@@ -126,23 +124,18 @@ func (h *Host) pageBefore(ch *channel, cursor *string) (*ahp.ChatTurnsLoaded, er
 
 // sendAloneLocked numbers an action for one connection. Nobody else sees it and
 // the state does not change; the journal keeps a bare mark of its number.
-func (h *Host) sendAloneLocked(c *Conn, ch *channel, a ahp.Action) error {
-	rec := &journal.Record{Seq: h.seq.nextLocked(), Kind: journal.Mark, Channel: ch.uri}
-	h.appendJournalLocked(rec)
-	whole := *rec
+func (h *Host) sendAloneLocked(c *Conn, ch *channel, a ahp.Action) {
+	rec := &journal.Record{Seq: h.seq.nextLocked(), Channel: ch.uri}
+	h.markLocked(ch, rec.Seq)
 	place := h.seq.placeLocked()
-	h.seq.publishLocked()
-	ok := c.out.push(item{place: place, seq: rec.Seq, render: func() []byte {
+	h.seq.publishLocked() // the response is pushed without a place and must come behind
+	c.pushLocked(item{place: place, seq: rec.Seq, render: func() []byte {
 		body, err := ahp.EncodeAction(a)
 		if err != nil {
 			h.log.Error("encode action", "type", a.ActionType(), "err", err)
 			return nil
 		}
-		whole.Body = body
-		return appendActionMessage(nil, &whole, "")
+		rec.Body = body
+		return appendActionMessage(nil, rec, "")
 	}})
-	if !ok {
-		return jsonrpc.ErrInternal
-	}
-	return nil
 }

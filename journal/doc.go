@@ -7,11 +7,13 @@
 //
 // Invariants:
 //
-//   - Numbers of appended records strictly rise.
+//   - Numbers never fall; those of actions and marks strictly rise.
 //   - The committed mark never falls, and never stands above what the store
 //     has taken.
-//   - Since is complete or says that it is not; it never skips a record.
-//   - The ring is bounded in records and in bytes.
+//   - Replay is complete or says that it is not; it never skips an action.
+//   - The ring holds actions only and is bounded in records and in bytes.
+//   - A group that the store refused is tried again, whole and in order, until
+//     the journal closes.
 //
 // The package decides nothing about who may see a record and holds no channel
 // state.

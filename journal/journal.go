@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Store keeps records beyond the life of the process.
@@ -37,17 +38,25 @@ type Options struct {
 	// goroutine that writes to the store. It is not called without a store.
 	Committed func(seq uint64)
 	// Failed is called when the store refuses a group. The group stays
-	// pending and is tried again with the next one.
+	// pending and is tried again, together with what came since: after
+	// RetryMin, and then after twice as long each time, up to RetryMax.
 	Failed func(error)
 }
+
+// Bounds of the pause after the store refused a group.
+const (
+	RetryMin = 50 * time.Millisecond
+	RetryMax = 5 * time.Second
+)
 
 // Journal is the record of everything ordered. Append belongs to the holder of
 // the sequencer's lock; all other methods may be called concurrently.
 type Journal struct {
 	opts      Options
 	committed atomic.Uint64
-	wake      chan struct{}
-	done      chan struct{}
+	wake      chan struct{} // holds one token when something is pending
+	closing   chan struct{} // closed by Close
+	done      chan struct{} // closed when writeLoop has ended
 
 	// mu guards what follows. It is held for no I/O.
 	mu      sync.Mutex
@@ -64,7 +73,7 @@ func New(opts Options) *Journal {
 	if opts.RingBytes <= 0 {
 		opts.RingBytes = DefaultRingBytes
 	}
-	j := &Journal{opts: opts, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	j := &Journal{opts: opts, wake: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{})}
 	j.ring.maxRecords, j.ring.maxBytes = opts.RingRecords, opts.RingBytes
 	if opts.Store == nil {
 		close(j.done)
@@ -81,7 +90,7 @@ func (j *Journal) Append(r *Record) error {
 	if j.closed {
 		return ErrClosed
 	}
-	if r.Kind != Mark { // a flood of marks must not push out what can be replayed
+	if r.Kind == Action { // nothing else is replayed, so nothing else pushes it out
 		j.ring.push(r)
 	}
 	if j.opts.Store == nil {
@@ -99,6 +108,13 @@ func (j *Journal) Append(r *Record) error {
 // Committed is the highest number that may be shown to anybody.
 func (j *Journal) Committed() uint64 { return j.committed.Load() }
 
+// Oldest is the lowest number after which Replay is complete. It never falls.
+func (j *Journal) Oldest() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.ring.dropped
+}
+
 // Replay returns, in order, the actions with a number above after that keep
 // accepts, and the sum of their sizes in bytes. It is false when the ring no
 // longer holds everything above after.
@@ -109,7 +125,7 @@ func (j *Journal) Replay(after uint64, keep func(*Record) bool) (records []*Reco
 		return nil, 0, false
 	}
 	j.ring.above(after, func(r *Record) {
-		if r.Kind == Action && keep(r) {
+		if keep(r) {
 			records = append(records, r)
 			size += r.Size()
 		}
@@ -122,19 +138,17 @@ func (j *Journal) Replay(after uint64, keep func(*Record) bool) (records []*Reco
 func (j *Journal) Find(lineage, clientSeq uint64) *Record {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.ring.last(func(r *Record) bool {
-		return r.Kind == Action && r.Origin.Lineage == lineage && r.Origin.ClientSeq == clientSeq
-	})
+	return j.ring.dispatched[dispatch{lineage, clientSeq}]
 }
 
 // Len is the number of records in the ring and their size in bytes.
 func (j *Journal) Len() (records, bytes int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return len(j.ring.records) - j.ring.head, j.ring.bytes
+	return j.ring.len(), j.ring.bytes
 }
 
-// Close writes what is pending and closes the store.
+// Close writes what is pending, once, and closes the store.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	if j.closed {
@@ -144,6 +158,7 @@ func (j *Journal) Close() error {
 	}
 	j.closed = true
 	close(j.wake)
+	close(j.closing)
 	j.mu.Unlock()
 	<-j.done
 	if j.opts.Store == nil {
@@ -160,10 +175,30 @@ func (j *Journal) Close() error {
 func (j *Journal) writeLoop() {
 	defer close(j.done)
 	var group []*Record
+	pause := RetryMin
 	for range j.wake {
-		group = j.writeGroup(group)
+		for group = j.writeGroup(group); len(group) > 0; group = j.writeGroup(group) {
+			if !j.rest(pause) {
+				break
+			}
+			pause = min(2*pause, RetryMax)
+		}
+		pause = RetryMin
 	}
 	j.writeGroup(group)
+}
+
+// rest waits before a failed group is tried again; it is false when the journal
+// is closing. New records do not shorten the wait: they join the group.
+func (j *Journal) rest(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-j.closing:
+		return false
+	}
 }
 
 // writeGroup writes group, left over from a failure, and all that is pending.
@@ -171,6 +206,7 @@ func (j *Journal) writeLoop() {
 func (j *Journal) writeGroup(group []*Record) []*Record {
 	j.mu.Lock()
 	group = append(group, j.pending...)
+	clear(j.pending)
 	j.pending = j.pending[:0]
 	j.mu.Unlock()
 	if len(group) == 0 {

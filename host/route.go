@@ -1,0 +1,76 @@
+package host
+
+import (
+	"context"
+
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/jsonrpc"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// handler gives Conn the methods jsonrpc calls, without exporting them.
+type handler Conn
+
+// HandleNotification implements jsonrpc.Handler.
+func (x *handler) HandleNotification(_ context.Context, m jsonrpc.Message) {
+	c := (*Conn)(x)
+	if !c.live.Load() {
+		c.h.metrics.dropped.WithLabelValues("before_handshake").Inc()
+		return
+	}
+	switch m.Method {
+	case ahp.MethodDispatchAction:
+		c.h.dispatch(c, m.Params)
+	case ahp.MethodUnsubscribe:
+		c.unsubscribe(m.Params)
+	default: // an unknown notification is ignored
+		c.h.metrics.dropped.WithLabelValues("unknown_notification").Inc()
+	}
+}
+
+// HandleRequest implements jsonrpc.Handler.
+func (x *handler) HandleRequest(ctx context.Context, m jsonrpc.Message) jsonrpc.Reply {
+	c := (*Conn)(x)
+	switch m.Method {
+	case ahp.MethodPing:
+		return jsonrpc.Reply{}
+	case ahp.MethodInitialize:
+		return c.initialize(m)
+	case ahp.MethodReconnect:
+		return c.reconnect(m)
+	}
+	if !c.live.Load() {
+		return jsonrpc.Reply{Err: jsonrpc.Errorf(jsonrpc.CodeInvalidRequest, "%s before initialize", m.Method)}
+	}
+	if m.Method == ahp.MethodSubscribe {
+		return c.subscribe(m)
+	}
+	handle := c.h.registry.requests[m.Method]
+	if handle == nil {
+		return jsonrpc.Reply{Err: jsonrpc.ErrMethodNotFound}
+	}
+	channel, err := channelOf(m.Params)
+	if err != nil {
+		return jsonrpc.Reply{Err: err}
+	}
+	return handle(ctx, &Request{Conn: c, Method: m.Method, Channel: channel, Params: m.Params})
+}
+
+// channelOf reads params.channel, which every request carries.
+func channelOf(params jsontext.Value) (ahp.URI, error) {
+	raw, _ := jsonrpc.Member(params, "channel")
+	channel, ok := jsonrpc.StringValue(raw)
+	if !ok {
+		return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "params.channel must be a string")
+	}
+	return normalRoot(channel), nil
+}
+
+// normalRoot undoes a spelling of the root channel that one client library
+// makes of it (AHP core, 3).
+func normalRoot(u ahp.URI) ahp.URI {
+	if u == "ahp-root:" {
+		return ahp.RootURI
+	}
+	return u
+}

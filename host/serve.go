@@ -1,0 +1,201 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/jsonrpc"
+	"github.com/causeway-ahp/causeway/transport"
+)
+
+// Serve runs a connection until it ends and returns why. It owns t and closes
+// it. Who the peer is was established by the carrier.
+func (h *Host) Serve(ctx context.Context, t transport.Conn, p Principal) error {
+	c, err := h.open(ctx, t, p)
+	if err != nil {
+		_ = t.Close(CloseShutdown.code(), string(CloseShutdown))
+		return err
+	}
+	defer h.forgetConn(c)
+	handshake := time.AfterFunc(h.limits.HandshakeTimeout, func() {
+		if !c.live.Load() {
+			c.fail(CloseHandshake, nil)
+		}
+	})
+	defer handshake.Stop()
+
+	var loops sync.WaitGroup
+	loops.Go(c.writeLoop)
+	loops.Go(c.closeLoop)
+	c.readLoop()
+	loops.Wait()
+	return c.ended()
+}
+
+// open registers a new connection.
+func (h *Host) open(ctx context.Context, t transport.Conn, p Principal) (*Conn, error) {
+	c := &Conn{h: h, t: t, principal: p, subs: make(map[ahp.URI]*subscription)}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.out = newOutbox(h)
+	c.rpc = jsonrpc.NewConn(c.ctx, jsonrpc.Options{
+		Send: c.send, Urgent: c.sendUrgent, Handler: (*handler)(c),
+		MaxInFlight: h.limits.RequestsInFlight, MapError: h.mapError, OnPanic: h.panicked,
+	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closing {
+		c.fail(CloseShutdown, nil)
+		c.rpc.Close(CloseShutdown)
+		return nil, CloseShutdown
+	}
+	h.lastConn++
+	c.id = h.lastConn
+	h.conns[c] = struct{}{}
+	h.metrics.connections.Set(float64(len(h.conns)))
+	return c, nil
+}
+
+func (h *Host) forgetConn(c *Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.conns, c)
+	h.metrics.connections.Set(float64(len(h.conns)))
+	if len(h.conns) == 0 {
+		h.idleSince = time.Now()
+		if h.drained != nil {
+			close(h.drained)
+			h.drained = nil
+		}
+	}
+}
+
+// ended takes the connection out of everything and reports why it is over.
+func (c *Conn) ended() error {
+	cause := context.Cause(c.ctx)
+	c.rpc.Close(cause)
+	c.leave()
+	c.out.close()
+	var closed *closedError
+	if errors.As(cause, &closed) {
+		c.h.metrics.closes.WithLabelValues(string(closed.cause)).Inc()
+	}
+	c.h.log.Debug("connection ended", "conn", c.id, "client", c.ClientID(), "cause", cause)
+	return cause
+}
+
+func (c *Conn) readLoop() {
+	for {
+		data, err := c.t.Read()
+		if err != nil {
+			c.fail(causeOf(err), err)
+			return
+		}
+		if c.ctx.Err() != nil {
+			return
+		}
+		c.h.metrics.received(len(data))
+		if c.deaf.Load() {
+			c.h.metrics.dropped.WithLabelValues("ending").Inc()
+			continue
+		}
+		if err := c.rpc.Receive(data); err != nil {
+			c.failAfterFlush(CloseMalformed, err) // the answer says what was wrong
+		}
+	}
+}
+
+// closeLoop closes the carrier when the connection is over, which wakes the
+// reader and the writer.
+func (c *Conn) closeLoop() {
+	<-c.ctx.Done()
+	cause := CloseShutdown
+	var closed *closedError
+	if errors.As(context.Cause(c.ctx), &closed) {
+		cause = closed.cause
+	}
+	_ = c.t.Close(cause.code(), string(cause))
+}
+
+func (c *Conn) writeLoop() {
+	var out []outgoing
+	var batch [][]byte
+	var waitFor uint64
+	for c.ctx.Err() == nil {
+		out, waitFor = c.out.take(out[:0], c.h.limits.BatchBytes)
+		if len(out) == 0 {
+			if !c.waitForWork(waitFor) {
+				return
+			}
+			continue
+		}
+		batch = c.materialize(batch[:0], out)
+		err := c.write(batch)
+		for i := range out {
+			if out[i].done != nil {
+				out[i].done()
+			}
+		}
+		clear(out)
+		clear(batch)
+		if err != nil {
+			c.fail(causeOf(err), err)
+			return
+		}
+	}
+}
+
+func (c *Conn) write(batch [][]byte) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	if err := c.t.Write(batch); err != nil {
+		return err
+	}
+	c.h.metrics.sent(batch)
+	return nil
+}
+
+// waitForWork waits for something to send, or for the journal when the next
+// message needs the number waitFor. It is false when the connection is over or
+// was to end now that everything has left.
+func (c *Conn) waitForWork(waitFor uint64) bool {
+	if end := c.flushed.Load(); end != nil && c.out.empty() {
+		c.cancel(end)
+		return false
+	}
+	var moved <-chan struct{}
+	if waitFor > 0 {
+		moved = c.h.commits.moving(waitFor)
+	}
+	select {
+	case <-c.out.wake:
+		return true
+	case <-moved:
+		return true
+	case <-c.ctx.Done():
+		return false
+	}
+}
+
+// materialize encodes what was taken from the outbox. What the principal may not
+// know of is left out here, since a log is shared by all its readers.
+func (c *Conn) materialize(batch [][]byte, out []outgoing) [][]byte {
+	for i := range out {
+		msg := out[i].msg
+		switch {
+		case out[i].entry != nil:
+			if about := out[i].entry.about; about == "" || c.h.policy.Allow(c.principal, OpSee, about) {
+				msg = out[i].entry.wire()
+			}
+		case out[i].render != nil:
+			msg = out[i].render()
+		}
+		if msg != nil {
+			batch = append(batch, msg)
+		}
+	}
+	return batch
+}

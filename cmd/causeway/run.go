@@ -56,12 +56,8 @@ func runRun(cmd *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
-	turn, err := chat.Send(ctx, message)
-	if err != nil {
-		return fmt.Errorf("the host did not start the turn: %w", err)
-	}
-	r := newRunner(cmd, chat, turn)
-	err = r.follow(ctx)
+	r := newRunner(cmd, chat)
+	err = r.follow(ctx, message)
 	if ctx.Err() != nil {
 		return r.interrupt(context.WithoutCancel(ctx))
 	}
@@ -106,7 +102,9 @@ func runChat(cmd *cobra.Command, c *client.Client, message string) (*client.Chat
 	if err != nil {
 		return nil, fmt.Errorf("create a session: %w", err)
 	}
-	s.SetTitle(oneLine(message, 80))
+	if err := s.SetTitle(oneLine(message, 80)).Wait(ctx); err != nil {
+		return nil, fmt.Errorf("name the session: %w", err)
+	}
 	return s.DefaultChat(ctx)
 }
 
@@ -115,6 +113,9 @@ const cancelWait = 10 * time.Second
 
 // interrupt cancels the turn and waits until it is over.
 func (r *runner) interrupt(ctx context.Context) error {
+	if r.turn == nil {
+		return exitError(exitInterrupted)
+	}
 	ctx, cancel := context.WithTimeout(ctx, cancelWait)
 	defer cancel()
 	if _, err := r.chat.Cancel(); err == nil {
@@ -129,7 +130,7 @@ func (r *runner) interrupt(ctx context.Context) error {
 func (r *runner) finish(ctx context.Context) error {
 	turn, err := r.turn.Wait(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("the turn did not run to its end: %w", err)
 	}
 	switch turn.State {
 	case ahp.TurnCancelled:

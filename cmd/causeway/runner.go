@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 
 	"github.com/causeway-ahp/causeway/ahp"
@@ -27,11 +28,11 @@ type runner struct {
 	put   map[string]bool // questions that were put to the user
 }
 
-func newRunner(cmd *cobra.Command, chat *client.Chat, turn *client.Turn) *runner {
+func newRunner(cmd *cobra.Command, chat *client.Chat) *runner {
 	yes, _ := cmd.Flags().GetBool("yes")
 	json, _ := cmd.Flags().GetBool("json")
 	r := &runner{
-		chat: chat, turn: turn, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), json: json,
+		chat: chat, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), json: json,
 		shown: make(map[int]*stream), put: make(map[string]bool),
 	}
 	r.ask = &asker{yes: yes, errs: r.errs, style: styleOf(r.errs)}
@@ -41,14 +42,21 @@ func newRunner(cmd *cobra.Command, chat *client.Chat, turn *client.Turn) *runner
 	return r
 }
 
-// follow prints the turn until it is over.
-func (r *runner) follow(ctx context.Context) error {
+// follow starts a turn and prints it until it is over.
+func (r *runner) follow(ctx context.Context, message string) error {
+	next, stop := iter.Pull2(r.chat.Updates(ctx))
+	defer stop()
+	if _, err, _ := next(); err != nil { // the state before: from here on nothing is missed
+		return err
+	}
+	r.turn = r.chat.Start(ahp.UserMessage(message))
 	defer r.ask.open.Wait()
-	for u, err := range r.chat.Updates(ctx) {
+	for {
+		u, err, ok := next()
 		if errors.Is(err, client.ErrSlowReader) {
 			continue // a snapshot comes next
 		}
-		if err != nil {
+		if err != nil || !ok {
 			return err
 		}
 		if over := r.show(u); over {
@@ -56,7 +64,6 @@ func (r *runner) follow(ctx context.Context) error {
 		}
 		r.questions(ctx, u.State.(*ahp.ChatState))
 	}
-	return nil
 }
 
 // show prints what an update brought; over tells that the turn has ended.

@@ -116,6 +116,12 @@ var sessionChatRows = []row{
 		action: `{"type":"session/chatUpdated","chat":"a","changes":{"resource":"evil","title":"","status":2,"activity":"","modifiedAt":"m","origin":{"kind":"user"},"interactivity":"hidden","workingDirectories":[],"changes":{"files":0},"movable":false,"unknownMember":{"y":2},"other":true}}`,
 		want:   `{"chats":[{"resource":"a","title":"","status":2,"activity":"","modifiedAt":"m","origin":{"kind":"user"},"interactivity":"hidden","workingDirectories":[],"changes":{"files":0},"movable":false,"unknownMember":{"y":2},"other":true}]}`,
 	},
+	{
+		name:   "a chat gets its first unknown member",
+		given:  `{"chats":[` + chatB + `]}`,
+		action: `{"type":"session/chatUpdated","chat":"b","changes":{"other":{"x":1}}}`,
+		want:   `{"chats":[{"resource":"b","title":"B","status":1,"modifiedAt":"","other":{"x":1}}]}`,
+	},
 	{name: "an unknown chat is updated", given: `{"chats":[` + chatA + `]}`, action: `{"type":"session/chatUpdated","chat":"z","changes":{"title":"x"}}`},
 	{name: "full order", given: chatsABC, action: `{"type":"session/chatsReordered","chats":["c","a","b"]}`, want: `{"chats":[` + chatC + `,` + chatA + `,` + chatB + `]}`},
 	{name: "front part", given: chatsABC, action: `{"type":"session/chatsReordered","chats":["c","z","c"]}`, want: `{"chats":[` + chatC + `,` + chatA + `,` + chatB + `]}`},

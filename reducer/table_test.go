@@ -167,6 +167,25 @@ func TestNewAndDecode(t *testing.T) {
 	}
 }
 
+// TestNewStates: a new state has every required member.
+func TestNewStates(t *testing.T) {
+	for kind, want := range map[ahp.Kind]string{
+		ahp.KindRoot:          `{"agents":[]}`,
+		ahp.KindSession:       `{"provider":"","title":"","status":1,"lifecycle":"creating","activeClients":[],"chats":[]}`,
+		ahp.KindChat:          `{"resource":"","title":"","status":1,"modifiedAt":"","turns":[]}`,
+		ahp.KindTerminal:      `{"title":"","content":[],"lifecycle":{"status":"running"},"claim":{"kind":""}}`,
+		ahp.KindChangeset:     `{"status":"computing","files":[]}`,
+		ahp.KindAnnotations:   `{"annotations":[]}`,
+		ahp.KindResourceWatch: `{"root":"","recursive":false}`,
+		ahp.KindUnknown:       `{}`,
+	} {
+		check(t, "a new state of kind "+string(kind), New(kind), want)
+	}
+	if New(ahp.KindChat).(*ahp.ChatState).Turns.IsZero() || New(ahp.KindTerminal).(*ahp.TerminalState).Content.IsZero() {
+		t.Error("a list that is required is absent")
+	}
+}
+
 func typeName(v any) string {
 	switch v.(type) {
 	case *ahp.RootState:

@@ -98,6 +98,8 @@ var turnRows = []row{
 		want:   `{"turnsNextCursor":null,"turns":[]}`,
 	},
 	{name: "truncated behind an unknown turn", given: active(), action: `{"type":"chat/truncated","turnId":"z"}`},
+	{name: "no turns truncated, but older ones on the host", given: `{"turnsNextCursor":"c"}`, action: `{"type":"chat/truncated"}`, want: `{"turnsNextCursor":null}`},
+	{name: "truncated behind the last turn, older ones on the host", given: `{"turnsNextCursor":"c","turns":[` + turn("a", "complete", "") + `]}`, action: `{"type":"chat/truncated","turnId":"a"}`},
 	{name: "truncated behind the last turn", given: `{"turns":[` + turn("a", "complete", "") + `]}`, action: `{"type":"chat/truncated","turnId":"a"}`},
 	{
 		name:   "older turns are loaded",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/reconcile"
@@ -35,6 +36,7 @@ type channel struct {
 	dispatches map[uint64]*Dispatch
 	watchers   map[*watcher]struct{}
 	changed    broadcast
+	asking     bool          // the host is being asked whether it exists
 	done       chan struct{} // closed when gone
 }
 
@@ -264,6 +266,8 @@ func (h *Channel) opened(ctx context.Context) error {
 // wait waits until done says so. It is called under the client's lock, at once
 // and after every change of the channel.
 func (h *Channel) wait(ctx context.Context, done func() (bool, error)) error {
+	idle := time.NewTimer(idlePatience)
+	defer idle.Stop()
 	for {
 		h.ch.c.mu.Lock()
 		ok, err := done()
@@ -274,6 +278,10 @@ func (h *Channel) wait(ctx context.Context, done func() (bool, error)) error {
 		}
 		select {
 		case <-changed:
+			idle.Reset(idlePatience)
+		case <-idle.C:
+			h.ch.c.lookAfter(h.ch)
+			idle.Reset(idlePatience)
 		case <-h.closed:
 			return ErrClosed
 		case <-ctx.Done():

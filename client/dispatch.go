@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/go-json-experiment/json/jsontext"
@@ -14,7 +15,10 @@ type Dispatch struct {
 	ch     *channel
 	action ahp.Action
 	seq    uint64
-	msg    []byte // the message until it is written; guarded by the client's lock
+
+	// The client's lock guards these.
+	msg       []byte    // the message until it is written
+	writtenAt time.Time // when it was
 
 	done chan struct{} // closed after err is set
 	err  error
@@ -95,14 +99,14 @@ func appendDispatch(uri ahp.URI, seq uint64, body jsontext.Value) []byte {
 	return append(msg, "}}"...)
 }
 
-// writtenLocked notes that the action is being written; it is false when the
+// writeLocked notes that the action is being written; it is false when the
 // action has ended and must not be.
-func (d *Dispatch) writtenLocked() bool {
+func (d *Dispatch) writeLocked() bool {
 	if d.ch.dispatches[d.seq] != d {
 		return false
 	}
 	d.ch.machine.Written(d.seq)
-	d.msg = nil
+	d.msg, d.writtenAt = nil, time.Now()
 	return true
 }
 

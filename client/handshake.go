@@ -211,7 +211,8 @@ func (c *Client) replay(r *reconnectResult) error {
 	}
 	for _, ch := range c.channels {
 		switch {
-		case ch.phase != open:
+		case ch.phase == stale:
+			c.staleLocked(ch)
 		case slices.Contains(r.Missing, ch.uri):
 			c.missingLocked(ch)
 		default:
@@ -231,12 +232,13 @@ func (c *Client) restore(r *reconnectResult) {
 	c.stats.Snapshots++
 	c.lastSeen = oldest(r.Snapshots, c.lastSeen)
 	for _, ch := range c.channels {
-		if ch.phase != open {
-			continue
-		}
-		if s, ok := states[ch.uri]; ok && !slices.Contains(r.Missing, ch.uri) {
+		s, ok := states[ch.uri]
+		switch {
+		case ch.phase == stale:
+			c.staleLocked(ch)
+		case ok && !slices.Contains(r.Missing, ch.uri):
 			c.resetLocked(ch, s)
-		} else {
+		default:
 			c.missingLocked(ch)
 		}
 	}

@@ -32,6 +32,7 @@ type link struct {
 	dropped    bool                // the queue takes nothing any more
 	unsent     map[string]struct{} // ids of requests that never left
 	wake       chan struct{}       // holds a token when there may be something to write
+	echoTimer  *time.Timer         // nil unless armed
 }
 
 // outgoing is a message that waits to be written. An action carries its
@@ -136,6 +137,9 @@ func (l *link) dropLocked() {
 		}
 	}
 	l.queue, l.queueBytes = nil, 0
+	if l.echoTimer != nil {
+		l.echoTimer.Stop()
+	}
 }
 
 // requestID is the id of an encoded request, as text.
@@ -187,8 +191,11 @@ func (l *link) take(batch [][]byte) [][]byte {
 		o := l.queue[n]
 		n++
 		l.queueBytes -= len(o.msg)
-		if o.dispatch != nil && !o.dispatch.writtenLocked() {
-			continue // it was given up meanwhile
+		if o.dispatch != nil {
+			if !o.dispatch.writeLocked() {
+				continue // it was given up meanwhile
+			}
+			l.expectEchoLocked(echoPatience)
 		}
 		size += len(o.msg)
 		batch = append(batch, o.msg)

@@ -71,6 +71,7 @@ func (c *Client) applyLocked(ch *channel, in *incoming, replayed bool) {
 		ch.changedLocked()
 	}
 	if in.bad && ch.phase == open {
+		c.stats.Malformed++
 		c.refetchLocked(ch)
 	}
 	if a, ok := in.env.Action.(*ahp.SessionChatRemoved); ok && kind == reconcile.Foreign {
@@ -92,7 +93,6 @@ func (in *incoming) update(kind reconcile.Kind) Update {
 // refetchLocked asks for a fresh snapshot of a channel whose state may differ
 // from the host's. Without a connection the next one does.
 func (c *Client) refetchLocked(ch *channel) {
-	c.stats.Malformed++
 	c.staleLocked(ch)
 	if l := c.link; l != nil {
 		c.goLocked(func() { c.fetch(l, ch) })

@@ -63,6 +63,12 @@ var customizationRows = []row{
 		action: `{"type":"session/customizationToggled","id":"f","enablement":[{"kind":"session","enabled":false}]}`,
 		want:   `{"customizations":[{"type":"future","id":"f","children":7,"enabled":false}]}`,
 	},
+	{
+		name:   "an unknown type is on by default",
+		given:  `{"customizations":[` + future + `]}`,
+		action: `{"type":"session/customizationToggled","id":"f","enablement":[]}`,
+		want:   `{"customizations":[{"type":"future","id":"f","children":7,"enabled":true}]}`,
+	},
 	{name: "a toggle that says nothing", given: allCustomizations, action: `{"type":"session/customizationToggled","id":"p"}`},
 	{name: "an unknown id is toggled", given: allCustomizations, action: `{"type":"session/customizationToggled","id":"z","enabled":true}`},
 	{name: "one is toggled without a list", action: `{"type":"session/customizationToggled","id":"p","enabled":true}`},
@@ -93,5 +99,7 @@ var customizationRows = []row{
 	},
 	{name: "background of a server that blocks nobody", given: withServer(`{"type":"mcpServer","id":"v","uri":"u","name":"V","state":{"kind":"starting"}}`), action: `{"type":"session/mcpServerBackgroundRequested","id":"v"}`},
 	{name: "background of a server that runs", given: allCustomizations, action: `{"type":"session/mcpServerBackgroundRequested","id":"m"}`},
+	{name: "background of a server without a state", given: withServer(`{"type":"mcpServer","id":"v","uri":"u","name":"V"}`), action: `{"type":"session/mcpServerBackgroundRequested","id":"v"}`},
+	{name: "background of what only looks like a server", given: withServer(`{"type":"plugin","id":"v","uri":"u","name":"V","state":{"kind":"starting","blocking":true}}`), action: `{"type":"session/mcpServerBackgroundRequested","id":"v"}`},
 	{name: "background of a plugin", given: allCustomizations, action: `{"type":"session/mcpServerBackgroundRequested","id":"p"}`},
 }

@@ -128,6 +128,7 @@ var sessionChatRows = []row{
 	{name: "to the start", given: chatsABC, action: `{"type":"session/chatsReordered","chats":["c","b"],"destination":{"kind":"start"}}`, want: `{"chats":[` + chatC + `,` + chatB + `,` + chatA + `]}`},
 	{name: "to the end", given: chatsABC, action: `{"type":"session/chatsReordered","chats":["a"],"destination":{"kind":"end"}}`, want: `{"chats":[` + chatB + `,` + chatC + `,` + chatA + `]}`},
 	{name: "before", given: chatsABC, action: `{"type":"session/chatsReordered","chats":["c"],"destination":{"kind":"before","anchor":"b"}}`, want: `{"chats":[` + chatA + `,` + chatC + `,` + chatB + `]}`},
+	{name: "before the first", given: chatsABC, action: `{"type":"session/chatsReordered","chats":["c"],"destination":{"kind":"before","anchor":"a"}}`, want: `{"chats":[` + chatC + `,` + chatA + `,` + chatB + `]}`},
 	{name: "after", given: chatsABC, action: `{"type":"session/chatsReordered","chats":["a"],"destination":{"kind":"after","anchor":"b"}}`, want: `{"chats":[` + chatB + `,` + chatA + `,` + chatC + `]}`},
 	{name: "the anchor moves itself", given: chatsABC, action: `{"type":"session/chatsReordered","chats":["a"],"destination":{"kind":"before","anchor":"a"}}`, want: `{"chats":[` + chatB + `,` + chatC + `,` + chatA + `]}`},
 	{name: "an unknown anchor", given: chatsABC, action: `{"type":"session/chatsReordered","chats":["a"],"destination":{"kind":"after","anchor":"z"}}`, want: `{"chats":[` + chatB + `,` + chatC + `,` + chatA + `]}`},

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -21,13 +22,14 @@ var (
 		"credential": true, "credentials": true, "privatekey": true, "passphrase": true,
 	}
 	secretEnds = []string{"token", "secret", "password", "apikey"}
+	joints     = strings.NewReplacer("-", "", "_", "")
 )
 
 // secretText finds secrets inside of a text: a token in a URL, a bearer token.
 var secretText = regexp.MustCompile(`(?i)([?&](?:tkn|token)=|\bbearer\s+)[^\s&"'#]+`)
 
 func isSecret(name string) bool {
-	name = strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(name))
+	name = joints.Replace(strings.ToLower(name))
 	if secretNames[name] {
 		return true
 	}
@@ -39,16 +41,25 @@ func isSecret(name string) bool {
 	return false
 }
 
+// lenient takes what peers send: the log must show it as it was.
+var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+
+// errNoValue means that a message is anything but one JSON value.
+var errNoValue = errors.New("not one JSON value")
+
 // redact returns a JSON text without the secrets it is known to hold: members by
 // their name, pairs of name and value (as headers and environment variables are
 // sent), and texts that show a token. It takes linear time.
 func redact(msg []byte) (jsontext.Value, error) {
+	if !jsontext.Value(msg).IsValid(lenient) {
+		return nil, errNoValue
+	}
 	pairs, err := secretPairs(msg)
 	if err != nil {
 		return nil, err
 	}
 	r := redactor{dec: newDecoder(msg), pairs: pairs}
-	r.enc = jsontext.NewEncoder(&r.out, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	r.enc = jsontext.NewEncoder(&r.out, lenient)
 	for {
 		if err := r.step(); errors.Is(err, io.EOF) {
 			return bytes.TrimSpace(r.out.Bytes()), nil
@@ -59,7 +70,7 @@ func redact(msg []byte) (jsontext.Value, error) {
 }
 
 func newDecoder(msg []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewReader(msg), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	return jsontext.NewDecoder(bytes.NewBuffer(msg), lenient)
 }
 
 // secretPairs finds the objects that name a secret in a member "name". They are

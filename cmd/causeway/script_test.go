@@ -23,8 +23,13 @@ import (
 // TestMain makes the test binary the program itself when it is called causeway:
 // by a script, or by startLocal.
 func TestMain(m *testing.M) {
+	_ = os.Setenv("GORACE", goRace)
 	testscript.Main(m, map[string]func(){"causeway": main})
 }
+
+// goRace keeps the race detector from sleeping for a second at the end of every
+// process the tests start.
+const goRace = "atexit_sleep_ms=0"
 
 // TestScripts runs testdata/script, which reads like the manual. Beside the
 // commands of testscript there are
@@ -46,6 +51,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("GORACE", goRace)
 			e.Setenv("INITIALIZE", initializeMessage)
 			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 			return os.Mkdir(filepath.Join(e.WorkDir, "home"), 0o700)

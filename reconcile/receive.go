@@ -58,11 +58,18 @@ func (c *Channel) settle(e *Envelope) (outcomes []Outcome, own bool) {
 	return append(outcomes, end), true
 }
 
-// Reset takes a fresh snapshot, from a subscription or a reconnect. What was
-// written before it ends as Unknown; what was not stays pending, on top of it.
+// Reset takes the snapshot of a new connection. What was written on the old one
+// ends as Unknown; what was not stays pending, on top of the snapshot.
 func (c *Channel) Reset(state any, fromSeq uint64) []Outcome {
 	c.confirmed, c.applied = state, fromSeq
 	return c.Replayed()
+}
+
+// Rebase takes a snapshot on a connection that goes on. Everything pending stays:
+// its echoes are still to come.
+func (c *Channel) Rebase(state any, fromSeq uint64) {
+	c.confirmed, c.applied = state, fromSeq
+	c.refold()
 }
 
 // Replayed ends a replay, whose envelopes were given to Receive: what was written

@@ -210,6 +210,14 @@ func TestSnapshotEndsWhatWasWritten(t *testing.T) {
 	}
 }
 
+func TestSnapshotOnALivingConnectionKeepsWhatIsUnderWay(t *testing.T) {
+	c := begin(title("written"))
+	c.Rebase(session("fresh"), 20)
+	wantTitles(t, c, "fresh", "written")
+	receive(t, c, echo(21, 1, title("written")), reconcile.Own, confirmed(1))
+	wantTitles(t, c, "written", "written")
+}
+
 // A host that counts anew has smaller numbers; a snapshot of it starts over.
 func TestSnapshotMayGoBackInNumbers(t *testing.T) {
 	c := begin()

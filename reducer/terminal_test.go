@@ -70,5 +70,16 @@ var terminalRows = []row{
 		action: `{"type":"terminal/commandFinished","commandId":"k"}`,
 		want:   `{"content":[` + closedCmd + `]}`,
 	},
+	{
+		name:   "another command stays open",
+		given:  `{"content":[` + openCmd + `,{"type":"command","commandId":"other","isComplete":false}]}`,
+		action: `{"type":"terminal/commandFinished","commandId":"k"}`,
+		want:   `{"content":[` + closedCmd + `,{"type":"command","commandId":"other","isComplete":false}]}`,
+	},
+	{
+		name:   "what only carries the id is no command",
+		given:  `{"content":[{"type":"unclassified","value":"u","commandId":"k"}]}`,
+		action: `{"type":"terminal/commandFinished","commandId":"k","exitCode":1}`,
+	},
 	{name: "an unknown command", given: `{"content":[` + openCmd + `]}`, action: `{"type":"terminal/commandFinished","commandId":"other","exitCode":1}`},
 }

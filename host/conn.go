@@ -127,9 +127,7 @@ func (c *Conn) leave() {
 	}
 	clear(c.subs)
 	slices.Sort(gone)
-	if c.lineage != nil {
-		c.lineage.lostLocked(c, time.Now())
-	}
+	h.lineages.lostLocked(c, time.Now())
 	h.seq.mu.Unlock()
 	if !c.live.Load() {
 		return

@@ -80,7 +80,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	h.encodings = make(chan struct{}, h.limits.SnapshotEncodings)
 	h.cursors.key = make([]byte, 32)
 	rand.Read(h.cursors.key) // never fails (crypto/rand)
-	h.lineages = lineages{byID: make(map[string]*lineage), grace: h.limits.ReconnectGrace, max: h.limits.RememberedClients}
+	h.lineages = newLineages(h.limits.ReconnectGrace, h.limits.RememberedClients)
 	h.journal = journal.New(journal.Options{
 		Store: opts.Store, RingRecords: h.limits.RingRecords, RingBytes: h.limits.RingBytes,
 		Committed: func(seq uint64) { h.commits.committed(seq) },

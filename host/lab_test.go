@@ -16,6 +16,9 @@ import (
 // tested without knowing what they mean.
 type lab struct {
 	h *Host
+	// reduced is called under the sequencer's lock with every action of a
+	// session that is reduced; nil for nothing.
+	reduced func(a ahp.Action)
 
 	mu      sync.Mutex
 	slow    chan struct{} // what chat effects wait for, nil for nothing
@@ -40,7 +43,7 @@ func (l *lab) Register(r *Registry) error {
 		}
 	}})
 	return errors.Join(
-		r.Scheme(Scheme{Kind: ahp.KindSession, Reduce: reducer.Apply, Validate: validateLabSession, HasEffect: never}),
+		r.Scheme(Scheme{Kind: ahp.KindSession, Reduce: l.reduceSession, Validate: validateLabSession, HasEffect: never}),
 		r.Scheme(Scheme{
 			Kind: ahp.KindChat, Reduce: reducer.Apply, Validate: validateLabChat,
 			HasEffect: func(a ahp.Action) bool { _, ok := a.(*ahp.ChatTurnStarted); return ok },
@@ -59,6 +62,13 @@ func (l *lab) Register(r *Registry) error {
 			return jsonrpc.Reply{Later: func(ctx context.Context) (any, error) { return "slept", sleep(ctx, time.Hour) }}
 		}),
 	)
+}
+
+func (l *lab) reduceSession(state any, a ahp.Action) any {
+	if l.reduced != nil {
+		l.reduced(a)
+	}
+	return reducer.Apply(state, a)
 }
 
 func (l *lab) Start(_ context.Context, h *Host) error { l.h = h; return nil }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"container/list"
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
@@ -14,10 +15,11 @@ type lineage struct {
 	principal Principal
 	version   string // as negotiated, for the whole lineage
 
-	conn   *Conn     // nil while the client is away
-	lostAt time.Time // since when
-	seen   bool      // high is set
-	high   uint64    // the highest clientSeq processed
+	conn   *Conn         // nil while the client is away
+	lostAt time.Time     // since when
+	place  *list.Element // among those away
+	seen   bool          // high is set
+	high   uint64        // the highest clientSeq processed
 }
 
 // seenLocked reports whether clientSeq was processed before, and otherwise marks
@@ -30,33 +32,29 @@ func (l *lineage) seenLocked(clientSeq uint64) bool {
 	return false
 }
 
-// lostLocked notes that a connection of the lineage has ended.
-func (l *lineage) lostLocked(c *Conn, now time.Time) {
-	if l.conn == c {
-		l.conn, l.lostAt = nil, now
-	}
-}
-
 // lineages remembers clients by the id they chose: the newest lineage of each.
 // The sequencer's lock guards it.
 type lineages struct {
 	last  uint64
 	byID  map[string]*lineage
+	away  *list.List // of those without a connection, the longest lost first
 	grace time.Duration
-	max   int
-	swept time.Time // when expired ones were looked for
+	max   int // bounds away
+}
+
+func newLineages(grace time.Duration, most int) lineages {
+	return lineages{byID: make(map[string]*lineage), away: list.New(), grace: grace, max: most}
 }
 
 // startLocked begins a lineage for a connection. It is nil when the id is held
 // by, or remembered for, another principal (AHP core, 17, 3).
 func (t *lineages) startLocked(c *Conn, clientID, version string, now time.Time) *lineage {
 	t.expireLocked(now)
-	old := t.byID[clientID]
-	if old != nil && old.principal != c.principal && !t.expired(old, now) {
-		return nil
-	}
-	if old == nil && len(t.byID) >= t.max {
-		t.evictLocked()
+	if old := t.byID[clientID]; old != nil {
+		if old.principal != c.principal {
+			return nil
+		}
+		t.forgetLocked(old)
 	}
 	t.last++
 	l := &lineage{id: t.last, clientID: clientID, principal: c.principal, version: version, conn: c}
@@ -68,7 +66,7 @@ func (t *lineages) startLocked(c *Conn, clientID, version string, now time.Time)
 func (t *lineages) findLocked(clientID string, p Principal, now time.Time) (*lineage, error) {
 	t.expireLocked(now)
 	l := t.byID[clientID]
-	if l == nil || t.expired(l, now) {
+	if l == nil {
 		return nil, ahp.ErrNotFound
 	}
 	if l.principal != p {
@@ -77,37 +75,50 @@ func (t *lineages) findLocked(clientID string, p Principal, now time.Time) (*lin
 	return l, nil
 }
 
-// expired reports whether a client has been away for longer than the grace time.
-func (t *lineages) expired(l *lineage, now time.Time) bool {
-	return l.conn == nil && now.Sub(l.lostAt) > t.grace
+// continueLocked makes c the connection of a lineage and returns the one before,
+// nil when that has gone.
+func (t *lineages) continueLocked(l *lineage, c *Conn) (old *Conn) {
+	if l.place != nil {
+		t.away.Remove(l.place)
+		l.place = nil
+	}
+	old, l.conn = l.conn, c
+	return old
 }
 
-// expireEvery is how often clients that stay away are looked for, at most.
-const expireEvery = time.Minute
-
-// expireLocked forgets clients that have been away for too long.
-func (t *lineages) expireLocked(now time.Time) {
-	if now.Sub(t.swept) < expireEvery {
+// lostLocked notes that a connection has ended. Its lineage is remembered for the
+// grace time, unless another connection or another lineage has taken its place.
+func (t *lineages) lostLocked(c *Conn, now time.Time) {
+	l := c.lineage
+	if l == nil || l.conn != c {
 		return
 	}
-	t.swept = now
-	for id, l := range t.byID {
-		if t.expired(l, now) {
-			delete(t.byID, id)
-		}
+	l.conn = nil
+	if t.byID[l.clientID] != l {
+		return
+	}
+	l.lostAt, l.place = now, t.away.PushBack(l)
+	if t.away.Len() > t.max {
+		t.forgetLocked(t.away.Front().Value.(*lineage))
 	}
 }
 
-// evictLocked forgets the client that was lost longest ago. Those that are
-// connected stay.
-func (t *lineages) evictLocked() {
-	var oldest *lineage
-	for _, l := range t.byID {
-		if l.conn == nil && (oldest == nil || l.lostAt.Before(oldest.lostAt)) {
-			oldest = l
+// expireLocked forgets clients that have been away for longer than the grace
+// time.
+func (t *lineages) expireLocked(now time.Time) {
+	for e := t.away.Front(); e != nil; e = t.away.Front() {
+		l := e.Value.(*lineage)
+		if now.Sub(l.lostAt) <= t.grace {
+			return
 		}
+		t.forgetLocked(l)
 	}
-	if oldest != nil {
-		delete(t.byID, oldest.clientID)
+}
+
+func (t *lineages) forgetLocked(l *lineage) {
+	delete(t.byID, l.clientID)
+	if l.place != nil {
+		t.away.Remove(l.place)
+		l.place = nil
 	}
 }

@@ -45,11 +45,11 @@ func (c *Conn) reconnect(m jsonrpc.Message) jsonrpc.Reply {
 // takeOverLocked makes c the connection of the lineage. An older one is invalid
 // from here on: what it still sends changes nothing (AHP core, 8.1).
 func (c *Conn) takeOverLocked(l *lineage) {
-	if old := l.conn; old != nil {
+	if old := c.h.lineages.continueLocked(l, c); old != nil {
 		old.invalid = true
 		old.fail(CloseReplaced, nil)
 	}
-	l.conn, c.lineage = c, l
+	c.lineage = l
 }
 
 // wantedChannels is a reconnect request in either form.

@@ -23,9 +23,7 @@ type ChatOrigin struct {
 	Extra      jsontext.Value `json:",embed"`
 }
 
-// ChatInfo are the members a chat shares with its entry in the session. A
-// reducer that changes none of them keeps the pointer, so "did the summary
-// change?" is a comparison of pointers.
+// ChatInfo are the members a chat shares with its entry in the session.
 type ChatInfo struct {
 	Resource           URI             `json:"resource"`
 	Title              string          `json:"title"`
@@ -130,12 +128,13 @@ type ActiveTurn struct {
 	Extra         jsontext.Value     `json:",embed"`
 }
 
-// ChatState is the state of a chat.
-type ChatState struct {
-	*ChatInfo
-	Turns           List[*Turn]      `json:"turns"` // oldest first
+// ChatHeader are the members of a chat that streaming does not touch. They
+// stand behind one pointer, which a reducer keeps unless it changes one of them:
+// a delta copies little, and "did the summary change?" begins with a comparison
+// of pointers.
+type ChatHeader struct {
+	ChatInfo
 	TurnsNextCursor *string          `json:"turnsNextCursor,omitzero"`
-	ActiveTurn      *ActiveTurn      `json:"activeTurn,omitzero"`
 	SteeringMessage *PendingMessage  `json:"steeringMessage,omitzero"`
 	QueuedMessages  []PendingMessage `json:"queuedMessages,omitzero"`
 	Draft           *Message         `json:"draft,omitzero"`
@@ -143,23 +142,30 @@ type ChatState struct {
 	BackgroundWork  []BackgroundWork `json:"backgroundWork,omitzero"`
 	Canvases        []CanvasRef      `json:"canvases,omitzero"`
 	Meta            jsontext.Value   `json:"_meta,omitzero"`
-	Extra           jsontext.Value   `json:",embed"`
 }
 
-// UnmarshalJSONFrom implements json.UnmarshalerFrom. ChatInfo is never nil
+// ChatState is the state of a chat. ChatHeader must not be nil.
+type ChatState struct {
+	*ChatHeader
+	Turns      List[*Turn]    `json:"turns"` // oldest first
+	ActiveTurn *ActiveTurn    `json:"activeTurn,omitzero"`
+	Extra      jsontext.Value `json:",embed"`
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom. ChatHeader is never nil
 // afterwards, whatever was missing.
 func (s *ChatState) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	type plain ChatState
-	*s = ChatState{ChatInfo: new(ChatInfo)}
+	*s = ChatState{}
 	err := json.UnmarshalDecode(dec, (*plain)(s))
-	if s.ChatInfo == nil { // null sets the whole state to zero
-		s.ChatInfo = new(ChatInfo)
+	if s.ChatHeader == nil { // no member of it was there, or all was null
+		s.ChatHeader = new(ChatHeader)
 	}
 	return err
 }
 
 // Summary is the chat's entry for its session.
-func (s *ChatState) Summary() ChatSummary { return ChatSummary{ChatInfo: *s.ChatInfo} }
+func (s *ChatState) Summary() ChatSummary { return ChatSummary{ChatInfo: s.ChatInfo} }
 
 // ToolCallByID finds a tool call of the active turn, nil if there is none.
 func (s *ChatState) ToolCallByID(turnID, toolCallID string) *ToolCall {

@@ -182,12 +182,12 @@ func TestResponsePartNeedsObject(t *testing.T) {
 	}
 }
 
-// TestChatStateHasInfo: reducers rely on the summary members.
-func TestChatStateHasInfo(t *testing.T) {
+// TestChatStateHasHeader: reducers rely on the header.
+func TestChatStateHasHeader(t *testing.T) {
 	for _, raw := range []string{`{}`, `null`, `{"turns":[],"zz":1}`} {
 		var s ChatState
-		if err := Unmarshal([]byte(raw), &s); err != nil || s.ChatInfo == nil {
-			t.Errorf("%s: info %v, error %v", raw, s.ChatInfo, err)
+		if err := Unmarshal([]byte(raw), &s); err != nil || s.ChatHeader == nil {
+			t.Errorf("%s: header %v, error %v", raw, s.ChatHeader, err)
 		}
 	}
 }

@@ -79,8 +79,8 @@ func (h *Host) mirrorLocked(st *step, ch *channel, before any, a ahp.Action) {
 // mirrorChatLocked keeps the chat's entry and its open questions in the session.
 // A delta changes neither and costs one comparison of pointers.
 func (h *Host) mirrorChatLocked(st *step, ch *channel, before, after *ahp.ChatState, a ahp.Action) {
-	if before.ChatInfo != after.ChatInfo {
-		if changes, any := chatChanges(before.ChatInfo, after.ChatInfo); any {
+	if before.ChatHeader != after.ChatHeader {
+		if changes, any := chatChanges(&before.ChatInfo, &after.ChatInfo); any {
 			h.deriveLocked(st, ch.parent, &ahp.SessionChatUpdated{Chat: ch.uri, Changes: changes})
 		}
 	}

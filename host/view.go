@@ -33,11 +33,12 @@ func (h *Host) project(uri ahp.URI, state any, v view) any {
 	if !ok || v.turns < 0 || v.turns >= chat.Turns.Len() {
 		return state
 	}
-	part := *chat
+	part, header := *chat, *chat.ChatHeader
+	part.ChatHeader = &header
 	n := chat.Turns.Len()
 	part.Turns = chat.Turns.Slice(n-v.turns, n)
 	cursor := h.cursors.seal(uri, chat.Turns.At(n-v.turns-1).ID)
-	part.TurnsNextCursor = &cursor
+	header.TurnsNextCursor = &cursor
 	return &part
 }
 

@@ -3,7 +3,7 @@ package reducer
 import "github.com/causeway-ahp/causeway/ahp"
 
 // Chat reduces an action of a chat channel (AHP channels, 2.3). It returns s
-// itself if the action changes nothing; s.ChatInfo must not be nil.
+// itself if the action changes nothing; s.ChatHeader must not be nil.
 func Chat(s *ahp.ChatState, a ahp.Action) *ahp.ChatState {
 	switch a := a.(type) {
 	case *ahp.ChatDelta:

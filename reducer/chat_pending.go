@@ -11,30 +11,31 @@ import (
 
 func setPending(s *ahp.ChatState, a *ahp.ChatPendingMessageSet) *ahp.ChatState {
 	m := ahp.PendingMessage{ID: a.ID, Message: a.Message}
-	c := *s
+	c, header := editHeader(s)
 	if a.Kind == ahp.PendingSteering {
-		c.SteeringMessage = &m
+		header.SteeringMessage = &m
 	} else {
-		c.QueuedMessages = upsert(s.QueuedMessages, m, isPending(a.ID))
+		header.QueuedMessages = upsert(s.QueuedMessages, m, isPending(a.ID))
 	}
-	return &c
+	return c
 }
 
 func removePending(s *ahp.ChatState, a *ahp.ChatPendingMessageRemoved) *ahp.ChatState {
-	c := *s
 	if a.Kind == ahp.PendingSteering {
 		if s.SteeringMessage == nil || s.SteeringMessage.ID != a.ID {
 			return s
 		}
-		c.SteeringMessage = nil
-		return &c
+		c, header := editHeader(s)
+		header.SteeringMessage = nil
+		return c
 	}
 	rest, removed := without(s.QueuedMessages, isPending(a.ID))
 	if !removed {
 		return s
 	}
-	c.QueuedMessages = present(rest)
-	return &c
+	c, header := editHeader(s)
+	header.QueuedMessages = present(rest)
+	return c
 }
 
 // reorderQueue puts the named messages first, each at its first mention, and
@@ -52,10 +53,10 @@ func reorderQueue(s *ahp.ChatState, a *ahp.ChatQueuedMessagesReordered) *ahp.Cha
 	if slices.IsSortedFunc(s.QueuedMessages, byPosition) {
 		return s
 	}
-	c := *s
-	c.QueuedMessages = slices.Clone(s.QueuedMessages)
-	slices.SortStableFunc(c.QueuedMessages, byPosition)
-	return &c
+	c, header := editHeader(s)
+	header.QueuedMessages = slices.Clone(s.QueuedMessages)
+	slices.SortStableFunc(header.QueuedMessages, byPosition)
+	return c
 }
 
 func isPending(id string) func(*ahp.PendingMessage) bool {

@@ -6,12 +6,12 @@ import "github.com/causeway-ahp/causeway/ahp"
 func chatProperty(s *ahp.ChatState, a ahp.Action) *ahp.ChatState {
 	switch a := a.(type) {
 	case *ahp.ChatActivityChanged:
-		c, info := editInfo(s)
-		info.Activity = a.Activity
+		c, header := editHeader(s)
+		header.Activity = a.Activity
 		return c
 	case *ahp.ChatMovableChanged:
-		c, info := editInfo(s)
-		info.Movable = &a.Movable
+		c, header := editHeader(s)
+		header.Movable = &a.Movable
 		return c
 	case *ahp.ChatIsReadChanged:
 		return withStatus(s, s.Status.With(ahp.StatusIsRead, a.IsRead))
@@ -22,26 +22,26 @@ func chatProperty(s *ahp.ChatState, a ahp.Action) *ahp.ChatState {
 	case *ahp.ChatWorkingDirectoryRemoved:
 		return chatDirectories(s, a.Directory, withoutDirectory)
 	}
-	c := *s
+	c, header := editHeader(s)
 	switch a := a.(type) {
 	case *ahp.ChatDraftChanged:
-		c.Draft = a.Draft
+		header.Draft = a.Draft
 	case *ahp.ChatChangesetsChanged:
-		c.Changesets = a.Changesets
+		header.Changesets = a.Changesets
 	case *ahp.ChatCanvasesChanged:
-		c.Canvases = a.Canvases
+		header.Canvases = a.Canvases
 	case *ahp.ChatBackgroundWorkSet:
-		c.BackgroundWork = upsert(s.BackgroundWork, a.Work, isWork(a.Work.ID))
+		header.BackgroundWork = upsert(s.BackgroundWork, a.Work, isWork(a.Work.ID))
 	case *ahp.ChatBackgroundWorkRemoved:
 		rest, removed := without(s.BackgroundWork, isWork(a.ID))
 		if !removed {
 			return s
 		}
-		c.BackgroundWork = rest // may stay empty (AHP channels, 2.3, since 0.9)
+		header.BackgroundWork = rest // may stay empty (AHP channels, 2.3, since 0.9)
 	default:
 		return s
 	}
-	return &c
+	return c
 }
 
 func isWork(id string) func(*ahp.BackgroundWork) bool {
@@ -53,27 +53,26 @@ func chatDirectories(s *ahp.ChatState, dir ahp.URI, edit func([]ahp.URI, ahp.URI
 	if !changed {
 		return s
 	}
-	c, info := editInfo(s)
-	info.WorkingDirectories = dirs
+	c, header := editHeader(s)
+	header.WorkingDirectories = dirs
 	return c
 }
 
-// editInfo returns a copy of the state with its own copy of the summary
-// members, to be changed before anybody else sees it.
-func editInfo(s *ahp.ChatState) (*ahp.ChatState, *ahp.ChatInfo) {
-	c, info := *s, *s.ChatInfo
-	c.ChatInfo = &info
-	return &c, &info
+// editHeader returns a copy of the state with its own copy of the header, to be
+// changed before anybody else sees it.
+func editHeader(s *ahp.ChatState) (*ahp.ChatState, *ahp.ChatHeader) {
+	c, h := *s, *s.ChatHeader
+	c.ChatHeader = &h
+	return &c, &h
 }
 
-// withStatus keeps s, and with it the pointer to the summary members, if the
-// status stays.
+// withStatus keeps s, and with it its header, if the status stays.
 func withStatus(s *ahp.ChatState, status ahp.Status) *ahp.ChatState {
 	if status == s.Status {
 		return s
 	}
-	c, info := editInfo(s)
-	info.Status = status
+	c, header := editHeader(s)
+	header.Status = status
 	return c
 }
 

@@ -17,28 +17,28 @@ func startTurn(s *ahp.ChatState, a *ahp.ChatTurnStarted) *ahp.ChatState {
 	if _, finished := s.Turns.Find(a.TurnID); finished {
 		return s
 	}
-	c, info := editInfo(s)
+	c, header := editHeader(s)
 	c.ActiveTurn = &ahp.ActiveTurn{
 		ID: a.TurnID, StartedAt: a.StartedAt, Message: a.Message,
 		ResponseParts: ahp.NewList[ahp.ResponsePart](),
 	}
-	info.Status = s.Status.WithActivity(ahp.StatusInProgress).With(ahp.StatusIsRead, false)
+	header.Status = s.Status.WithActivity(ahp.StatusInProgress).With(ahp.StatusIsRead, false)
 	if a.StartedAt != "" {
-		info.ModifiedAt = a.StartedAt
+		header.ModifiedAt = a.StartedAt
 	}
 	if a.QueuedMessageID != nil {
-		dequeue(c, *a.QueuedMessageID)
+		dequeue(header, *a.QueuedMessageID)
 	}
 	return c
 }
 
 // dequeue removes the message that started a turn from wherever it waited.
-func dequeue(c *ahp.ChatState, id string) {
-	if c.SteeringMessage != nil && c.SteeringMessage.ID == id {
-		c.SteeringMessage = nil
+func dequeue(h *ahp.ChatHeader, id string) {
+	if h.SteeringMessage != nil && h.SteeringMessage.ID == id {
+		h.SteeringMessage = nil
 	}
-	rest, _ := without(c.QueuedMessages, isPending(id))
-	c.QueuedMessages = present(rest)
+	rest, _ := without(h.QueuedMessages, isPending(id))
+	h.QueuedMessages = present(rest)
 }
 
 // turnEnd says how a turn ended.
@@ -55,16 +55,16 @@ func endTurn(s *ahp.ChatState, turnID string, end turnEnd) *ahp.ChatState {
 	if !isActive(s, turnID) {
 		return s
 	}
-	c, info := editInfo(s)
+	c, header := editHeader(s)
 	t := finished(s.ActiveTurn, end)
 	c.Turns = s.Turns.Append(t)
 	c.ActiveTurn = nil
-	info.Status = s.Status.WithActivity(ahp.StatusIdle)
+	header.Status = s.Status.WithActivity(ahp.StatusIdle)
 	if end.state == ahp.TurnError {
-		info.Status = s.Status.WithActivity(ahp.StatusError)
+		header.Status = s.Status.WithActivity(ahp.StatusError)
 	}
 	if at, ok := endTime(s.ActiveTurn.StartedAt, *t.Duration); ok {
-		info.ModifiedAt = at
+		header.ModifiedAt = at
 	}
 	return c
 }
@@ -122,13 +122,13 @@ func resumeTurn(s *ahp.ChatState, a *ahp.ChatTurnResume) *ahp.ChatState {
 	if t.StartedAt != nil {
 		startedAt = *t.StartedAt
 	}
-	c, info := editInfo(s)
+	c, header := editHeader(s)
 	c.Turns = s.Turns.Truncate(last)
 	c.ActiveTurn = &ahp.ActiveTurn{
 		ID: t.ID, StartedAt: startedAt, Message: t.Message,
 		ResponseParts: t.ResponseParts, Usage: t.Usage,
 	}
-	info.Status = s.Status.WithActivity(activity(c.ActiveTurn)).With(ahp.StatusIsRead, false)
+	header.Status = s.Status.WithActivity(activity(c.ActiveTurn)).With(ahp.StatusIsRead, false)
 	return c
 }
 
@@ -155,13 +155,13 @@ func truncate(s *ahp.ChatState, a *ahp.ChatTruncated) *ahp.ChatState {
 	if keep == s.Turns.Len() && s.ActiveTurn == nil && (a.TurnID != nil || s.TurnsNextCursor == nil) {
 		return derived(s)
 	}
-	c := *s
+	c, header := editHeader(s)
 	c.Turns = s.Turns.Truncate(keep)
 	c.ActiveTurn = nil
 	if a.TurnID == nil {
-		c.TurnsNextCursor = nil
+		header.TurnsNextCursor = nil
 	}
-	return derived(&c)
+	return derived(c)
 }
 
 // loadTurns puts older turns in front, without those the chat already has.
@@ -175,10 +175,10 @@ func loadTurns(s *ahp.ChatState, a *ahp.ChatTurnsLoaded) *ahp.ChatState {
 			fresh = append(fresh, t)
 		}
 	}
-	c := *s
+	c, header := editHeader(s)
 	if len(fresh) > 0 {
 		c.Turns = s.Turns.Prepend(fresh...)
 	}
-	c.TurnsNextCursor = a.TurnsNextCursor
-	return &c
+	header.TurnsNextCursor = a.TurnsNextCursor
+	return c
 }

@@ -13,7 +13,7 @@
 //     new state, and states may be read by any number of goroutines.
 //   - An action that changes nothing returns the identical pointer, so "did it
 //     change?" is a comparison of pointers (AHP channels, 4.37). A chat whose
-//     summary members did not change keeps its ChatInfo pointer too.
+//     summary members did not change keeps its ChatHeader pointer too.
 //   - No action and no decoded state can cause a panic.
 //   - The cost of a streamed delta depends neither on the number of turns and
 //     parts nor on the length of the text. Tool-call actions may look at each

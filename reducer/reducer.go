@@ -38,7 +38,7 @@ func New(kind ahp.Kind) any {
 	case *ahp.SessionState:
 		s.Status, s.Lifecycle = ahp.StatusIdle, ahp.LifecycleCreating
 	case *ahp.ChatState:
-		s.ChatInfo = &ahp.ChatInfo{Status: ahp.StatusIdle}
+		s.ChatHeader = &ahp.ChatHeader{ChatInfo: ahp.ChatInfo{Status: ahp.StatusIdle}}
 		s.Turns = ahp.NewList[*ahp.Turn]()
 	case *ahp.TerminalState:
 		s.Content = ahp.NewList[*ahp.TerminalPart]()

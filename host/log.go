@@ -7,6 +7,7 @@ import (
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/journal"
+	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -24,24 +25,38 @@ type entry struct {
 
 	next atomic.Pointer[entry]
 
-	rec  *journal.Record // nil for a notification
-	once sync.Once
-	msg  []byte
+	rec    *journal.Record // nil for a notification
+	method string          // of a notification that is not encoded yet
+	params any
+	once   sync.Once
+	msg    []byte
 
 	// about is the session a notification of the root channel speaks of, ""
 	// for everything else: who may not see it is not told.
 	about ahp.URI
 }
 
-// envelopeOverhead is about what an envelope adds to its action, in bytes.
-const envelopeOverhead = 160
+// envelopeOverhead is about what an envelope adds to its action, in bytes;
+// notificationCost is about a notification of the host's own.
+const (
+	envelopeOverhead = 160
+	notificationCost = 400
+)
 
-// wire returns the complete message. It is encoded once, by the first writer
-// that needs it.
+// wire returns the complete message, nil if it cannot be encoded. It is encoded
+// once, by the first writer that needs it.
 func (e *entry) wire() []byte {
-	if e.rec != nil {
-		e.once.Do(func() { e.msg = appendActionMessage(nil, e.rec, "") })
-	}
+	e.once.Do(func() {
+		switch {
+		case e.rec != nil:
+			e.msg = appendActionMessage(nil, e.rec, "")
+		case e.params != nil:
+			if body, err := ahp.Marshal(e.params); err == nil { // the host's own params always encode
+				e.msg = jsonrpc.AppendNotification(nil, e.method, body)
+			}
+			e.params = nil
+		}
+	})
 	return e.msg
 }
 

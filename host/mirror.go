@@ -40,7 +40,7 @@ func (h *Host) mirrorCreatedLocked(st *step, ch *channel) {
 		ch.session.summary = summarize(ch)
 		h.seq.sessions[ch] = struct{}{}
 		h.countSessionsLocked(st) // first: its number holds the notification back until the session is stored
-		h.notifyLocked(st, h.root, ahp.MethodSessionAdded, ahp.SessionAddedParams{
+		h.announceLocked(st, ahp.MethodSessionAdded, ahp.SessionAddedParams{
 			Channel: ahp.RootURI, Summary: *ch.session.summary,
 		}, ch.uri)
 	}
@@ -52,7 +52,7 @@ func (h *Host) mirrorRemovedLocked(st *step, ch *channel) {
 	case ch.session != nil:
 		delete(h.seq.sessions, ch)
 		h.countSessionsLocked(st)
-		h.notifyLocked(st, h.root, ahp.MethodSessionRemoved, ahp.SessionRemovedParams{Channel: ahp.RootURI, Session: ch.uri}, ch.uri)
+		h.announceLocked(st, ahp.MethodSessionRemoved, ahp.SessionRemovedParams{Channel: ahp.RootURI, Session: ch.uri}, ch.uri)
 	case ch.parent != nil:
 		delete(ch.parent.children, ch.uri)
 		h.deriveLocked(st, ch.parent, &ahp.SessionChatRemoved{Chat: ch.uri})
@@ -125,7 +125,7 @@ func (h *Host) mirrorSessionLocked(st *step, ch *channel) {
 	old := ch.session.summary
 	ch.session.summary = summarize(ch)
 	if changes, any := sessionChanges(old, ch.session.summary); any {
-		h.notifyLocked(st, h.root, ahp.MethodSessionSummaryChanged, ahp.SessionSummaryChangedParams{
+		h.announceLocked(st, ahp.MethodSessionSummaryChanged, ahp.SessionSummaryChangedParams{
 			Channel: ahp.RootURI, Session: ch.uri, Changes: changes,
 		}, ch.uri)
 	}

@@ -96,16 +96,16 @@ func (h *Host) deriveLocked(st *step, ch *channel, a ahp.Action) {
 	h.applyLocked(st, ch, a, after, body, journal.Origin{})
 }
 
-// notifyLocked appends a notification to the channel's log. It is kept from who
-// may not see the session it is about.
-func (h *Host) notifyLocked(st *step, ch *channel, method string, params any, about ahp.URI) {
-	body, err := ahp.Marshal(params)
-	if err != nil { // the host's own params always encode
-		h.log.Error("encode notification", "method", method, "err", err)
-		return
-	}
-	msg := jsonrpc.AppendNotification(nil, method, body)
-	e := &entry{place: h.seq.placeLocked(), seq: h.seq.seq, msg: msg, cost: int64(len(msg)), about: about}
+// announceLocked appends a notification of the host's own to the root channel. It
+// is kept from who may not see the session it is about. Params must not change
+// any more: they are encoded later, outside the lock.
+func (h *Host) announceLocked(st *step, method string, params any, about ahp.URI) {
+	h.notifyLocked(st, h.root, &entry{method: method, params: params, cost: notificationCost, about: about})
+}
+
+// notifyLocked appends a notification to the channel's log.
+func (h *Host) notifyLocked(st *step, ch *channel, e *entry) {
+	e.place, e.seq = h.seq.placeLocked(), h.seq.seq
 	ch.appendLocked(e)
 	st.touched = append(st.touched, touch{ch, e})
 }
@@ -272,14 +272,21 @@ func (h *Host) State(uri ahp.URI) any {
 }
 
 // Notify sends a notification to the subscribers of a channel, in order with
-// its actions. It is false when the channel does not exist.
+// its actions. It is false when the channel does not exist or params do not
+// encode.
 func (h *Host) Notify(uri ahp.URI, method string, params any) bool {
+	body, err := ahp.Marshal(params)
+	if err != nil {
+		h.log.Error("encode notification", "method", method, "err", err)
+		return false
+	}
+	msg := jsonrpc.AppendNotification(nil, method, body)
 	var st step
 	h.seq.mu.Lock()
 	defer h.endLocked(&st)
 	ch := h.seq.channels[uri]
 	if ch != nil {
-		h.notifyLocked(&st, ch, method, params, "")
+		h.notifyLocked(&st, ch, &entry{msg: msg, cost: int64(len(msg))})
 	}
 	return ch != nil
 }

@@ -162,7 +162,7 @@ func (c *Conn) write(batch [][]byte) error {
 // message needs the number waitFor. It is false when the connection is over or
 // was to end now that everything has left.
 func (c *Conn) waitForWork(waitFor uint64) bool {
-	if end := c.flushed.Load(); end != nil && c.out.empty() {
+	if end := c.flushed.Load(); end != nil && waitFor == 0 && c.out.empty() {
 		c.cancel(end)
 		return false
 	}

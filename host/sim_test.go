@@ -45,7 +45,7 @@ type sim struct {
 
 func TestSimulation(t *testing.T) {
 	outcomes := make(map[string]int)
-	for seed := range scale.Count(20) {
+	for seed := range scale.Count(10) {
 		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { simulate(t, uint64(seed), outcomes) })
 		})

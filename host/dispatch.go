@@ -65,6 +65,7 @@ func (h *Host) dispatch(c *Conn, params jsontext.Value) {
 		h.metrics.dropped.WithLabelValues("malformed_dispatch").Inc()
 		return
 	}
+	h.awaitRoom()
 	var st step
 	h.seq.mu.Lock()
 	defer h.endLocked(&st)

@@ -45,9 +45,10 @@ type Host struct {
 	encodings        chan struct{} // a slot per snapshot being encoded
 	commits          commits
 
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	wg     sync.WaitGroup // effects
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	wg       sync.WaitGroup // effects
+	stopping chan struct{}  // closed when Shutdown begins
 
 	seq      sequencer
 	root     *channel
@@ -68,7 +69,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	h := &Host{
 		limits: opts.Limits.withDefaults(), policy: opts.Policy, log: opts.Log, info: opts.Info,
 		defaultDirectory: opts.DefaultDirectory, features: opts.Features, registry: newRegistry(),
-		metrics: newMetrics(), conns: make(map[*Conn]struct{}), idleSince: time.Now(),
+		metrics: newMetrics(), conns: make(map[*Conn]struct{}), idleSince: time.Now(), stopping: make(chan struct{}),
 	}
 	if h.policy == nil {
 		h.policy = AllowAll{}
@@ -157,6 +158,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	h.closing = true
+	close(h.stopping)
 	drained := make(chan struct{})
 	if len(h.conns) == 0 {
 		close(drained)

@@ -35,6 +35,9 @@ type Limits struct {
 	// RingRecords and RingBytes bound the replay ring (17, 12).
 	RingRecords int
 	RingBytes   int
+	// JournalBacklogBytes bounds what the store has not taken yet. Beyond it
+	// those who cause more wait: agents, and the readers of clients.
+	JournalBacklogBytes int64
 	// Sessions and ChatsPerSession bound what clients can create.
 	Sessions        int
 	ChatsPerSession int
@@ -61,6 +64,7 @@ var DefaultLimits = Limits{
 	ReplayBytes:          256 << 10,
 	RingRecords:          16_384,
 	RingBytes:            64 << 20,
+	JournalBacklogBytes:  64 << 20,
 	Sessions:             100_000,
 	ChatsPerSession:      1_000,
 	PageSize:             200,
@@ -84,6 +88,7 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.ReplayBytes, d.ReplayBytes)
 	fill(&l.RingRecords, d.RingRecords)
 	fill(&l.RingBytes, d.RingBytes)
+	fill(&l.JournalBacklogBytes, d.JournalBacklogBytes)
 	fill(&l.Sessions, d.Sessions)
 	fill(&l.ChatsPerSession, d.ChatsPerSession)
 	fill(&l.PageSize, d.PageSize)

@@ -13,6 +13,7 @@ type metrics struct {
 	accepted    prometheus.Counter
 	rejected    prometheus.Counter
 	panics      prometheus.Counter
+	waits       prometheus.Counter
 	dropped     *prometheus.CounterVec
 	closes      *prometheus.CounterVec
 	reconnects  *prometheus.CounterVec
@@ -29,12 +30,13 @@ func newMetrics() *metrics {
 		accepted:    counter("actions_accepted_total", "Client actions accepted."),
 		rejected:    counter("actions_rejected_total", "Client actions rejected."),
 		panics:      counter("panics_total", "Panics contained."),
+		waits:       counter("journal_waits_total", "Times an action waited because the store is behind."),
 		dropped:     counters("dropped_total", "Messages of clients that were dropped without an answer.", "reason"),
 		closes:      counters("closes_total", "Connections ended.", "cause"),
 		reconnects:  counters("reconnects_total", "Reconnects answered.", "by"),
 	}
 	m.registry.MustRegister(m.connections, m.messagesIn, m.messagesOut, m.bytesIn, m.bytesOut,
-		m.accepted, m.rejected, m.panics, m.dropped, m.closes, m.reconnects)
+		m.accepted, m.rejected, m.panics, m.waits, m.dropped, m.closes, m.reconnects)
 	return m
 }
 

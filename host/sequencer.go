@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"sync"
 	"sync/atomic"
 
@@ -132,104 +131,17 @@ func (h *Host) finish(st *step) {
 	}
 }
 
-// commits holds back waking until the journal has committed.
-type commits struct {
-	journal *journal.Journal
-	overrun func(*Conn)
-
-	mu      sync.Mutex
-	waiting []touch // in the order of their numbers
-	moved   chan struct{}
-}
-
-// wait returns when seq is committed, with an error when ctx ends first.
-func (c *commits) wait(ctx context.Context, seq uint64) error {
-	for c.journal.Committed() < seq {
-		select {
-		case <-c.moving(seq):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}
-
-// moving returns a channel that is closed when the mark moves, at once when it has
-// reached seq already.
-func (c *commits) moving(seq uint64) <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.journal.Committed() >= seq {
-		return closedChannel
-	}
-	return c.moved
-}
-
-var closedChannel = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
-
-// wake tells the subscribers of an entry, now or when it is committed.
-func (c *commits) wake(t touch) {
-	if t.e.seq > c.journal.Committed() && c.park(t) {
-		return
-	}
-	c.deliver(t)
-}
-
-// park keeps t until its number is committed; it is false when that has
-// happened in between.
-func (c *commits) park(t touch) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if t.e.seq <= c.journal.Committed() {
-		return false
-	}
-	c.waiting = append(c.waiting, t)
-	return true
-}
-
-// committed wakes for everything up to seq.
-func (c *commits) committed(seq uint64) {
-	c.mu.Lock()
-	var due []touch
-	rest := c.waiting[:0]
-	for _, t := range c.waiting {
-		if t.e.seq <= seq {
-			due = append(due, t)
-		} else {
-			rest = append(rest, t)
-		}
-	}
-	clear(c.waiting[len(rest):])
-	c.waiting = rest
-	close(c.moved)
-	c.moved = make(chan struct{})
-	c.mu.Unlock()
-	for _, t := range due {
-		c.deliver(t)
-	}
-}
-
-func (c *commits) deliver(t touch) {
-	for _, s := range t.ch.subscribers() {
-		if !s.conn.out.offer(s, t.e) {
-			c.overrun(s.conn)
-		}
-	}
-}
-
 // Apply applies an action of the host's own. It reports false for an action
 // that would change nothing (it is then neither numbered nor sent), or whose
-// channel does not exist.
+// channel does not exist. It waits while the store is too far behind, so that an
+// agent cannot be faster than the disk for long.
 func (h *Host) Apply(uri ahp.URI, a ahp.Action) bool {
 	body, err := ahp.EncodeAction(a)
 	if err != nil {
 		h.log.Error("encode action", "type", a.ActionType(), "err", err)
 		return false
 	}
+	h.awaitRoom()
 	var st step
 	h.seq.mu.Lock()
 	defer h.endLocked(&st)
@@ -248,8 +160,9 @@ func (h *Host) Apply(uri ahp.URI, a ahp.Action) bool {
 // Decide applies the actions that decide returns for the channel's state, in one
 // step. Decide is pure, runs under the sequencer's lock and should return few,
 // small actions. Actions that change nothing are left out. It reports whether
-// anything was applied.
+// anything was applied. It waits as Apply does.
 func (h *Host) Decide(uri ahp.URI, decide func(state any) []ahp.Action) bool {
+	h.awaitRoom()
 	var st step
 	h.seq.mu.Lock()
 	defer h.endLocked(&st)

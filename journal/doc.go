@@ -12,6 +12,7 @@
 //     has taken.
 //   - Replay is complete or says that it is not; it never skips an action.
 //   - The ring holds actions only and is bounded in records and in bytes.
+//   - What the store has not taken is counted, and bounded by who appends.
 //   - A group that the store refused is tried again, whole and in order, until
 //     the journal closes.
 //

@@ -54,6 +54,7 @@ const (
 type Journal struct {
 	opts      Options
 	committed atomic.Uint64
+	backlog   atomic.Int64  // bytes of records the store has not taken
 	wake      chan struct{} // holds one token when something is pending
 	closing   chan struct{} // closed by Close
 	done      chan struct{} // closed when writeLoop has ended
@@ -98,12 +99,18 @@ func (j *Journal) Append(r *Record) error {
 		return nil
 	}
 	j.pending = append(j.pending, r)
+	j.backlog.Add(int64(r.Size()))
 	select {
 	case j.wake <- struct{}{}:
 	default:
 	}
 	return nil
 }
+
+// Backlog is the size, in bytes, of what the store has not taken yet. Whoever
+// appends keeps it bounded, by waiting for the mark before it produces more: a
+// record that has been reduced cannot be refused any more.
+func (j *Journal) Backlog() int64 { return j.backlog.Load() }
 
 // Committed is the highest number that may be shown to anybody.
 func (j *Journal) Committed() uint64 { return j.committed.Load() }
@@ -218,6 +225,11 @@ func (j *Journal) writeGroup(group []*Record) []*Record {
 		}
 		return group
 	}
+	taken := 0
+	for _, r := range group {
+		taken += r.Size()
+	}
+	j.backlog.Add(-int64(taken))
 	last := group[len(group)-1].Seq
 	j.committed.Store(last)
 	if j.opts.Committed != nil {

@@ -15,7 +15,7 @@ const module = "github.com/causeway-ahp/causeway/"
 // floors says on which floor each package stands. A package may import packages
 // of lower floors. What is not listed here does not exist.
 var floors = map[string]int{
-	"jsonrpc": 1, "ahp": 1, "transport": 1, "transport/websocket": 1, "transport/stdio": 1, "transport/memory": 1,
+	"jsonrpc": 1, "ahp": 1, "flow": 1, "transport": 1, "transport/websocket": 1, "transport/stdio": 1, "transport/memory": 1,
 	"reducer": 2, "reconcile": 2, "journal": 2, "agent": 2, "agent/shell": 2,
 	"host": 3, "host/endpoint": 3,
 	"feature/session": 4,
@@ -38,6 +38,7 @@ var neighbours = map[string]string{
 // forbidden are imports of other modules or the standard library that a package
 // must not have, each with its reason.
 var forbidden = map[string]map[string]string{
+	"flow":      {"net": "flow is arithmetic", "os": "flow is arithmetic", "sync": "flow is arithmetic", "time": "flow is arithmetic"},
 	"reducer":   {"net": "reducers are pure", "os": "reducers are pure", "sync": "reducers are pure"},
 	"reconcile": {"net": "reconciliation is pure", "os": "reconciliation is pure", "sync": "reconciliation is pure"},
 	"jsonrpc":   {"net": "jsonrpc knows no carrier"},
@@ -113,7 +114,7 @@ func TestTheTableHasNoDeadRows(t *testing.T) {
 }
 
 func TestClocksStayOutOfPureCode(t *testing.T) {
-	for _, dir := range []string{"reducer", "reconcile"} {
+	for _, dir := range []string{"flow", "reducer", "reconcile"} {
 		out, err := exec.Command("grep", "-rnE", `time\.(Now|Since|Until|After|Sleep)`, "--include=*.go", "--exclude=*_test.go", path.Join("..", "..", dir)).Output()
 		if err == nil {
 			t.Errorf("%s reads a clock:\n%s", dir, out)

@@ -30,7 +30,6 @@ var neighbours = map[string]string{
 	"transport/websocket -> transport": "a carrier implements transport.Conn",
 	"transport/stdio -> transport":     "a carrier implements transport.Conn",
 	"transport/memory -> transport":    "a carrier implements transport.Conn",
-	"reconcile -> reducer":             "optimistic state is a fold of the reducer",
 	"agent/shell -> agent":             "an agent implements agent.Provider",
 	"host/endpoint -> host":            "the door hands connections to the host",
 }

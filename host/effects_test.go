@@ -37,7 +37,9 @@ func TestEffectOrder(t *testing.T) {
 		}
 		p := w.peer("a")
 		p.initialize("a")
-		must(w.h.Create("ahp-session:/s", labSession("x"), "") == nil, "")
+		if err := w.h.Create("ahp-session:/s", labSession("x"), ""); err != nil {
+			t.Fatal(err)
+		}
 		for _, chat := range []ahp.URI{"ahp-chat:/1", "ahp-chat:/2"} {
 			if err := w.h.Create(chat, labChat(chat), "ahp-session:/s"); err != nil {
 				t.Fatal(err)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"errors"
 	"time"
 
@@ -32,10 +33,7 @@ func (c *Conn) initialize(m jsonrpc.Message) jsonrpc.Reply {
 	c.lineage = l
 	opened, snaps := c.openAllLocked(p.InitialSubscriptions)
 	result := h.welcome(version, h.seq.seq)
-	c.answerLocked(m.ID, func() any {
-		result.Snapshots = h.wireAll(snaps)
-		return result
-	}, func() { releaseAll(snaps) }, opened...)
+	c.answerLocked(m.ID, func() ([]byte, error) { return appendWelcome(result, snaps) }, func() { releaseAll(snaps) }, opened...)
 	h.seq.mu.Unlock()
 	c.live.Store(true)
 	c.tellSubscribed(opened)
@@ -89,6 +87,18 @@ func (h *Host) welcome(version string, seq uint64) *ahp.InitializeResult {
 		r.DefaultDirectory = &h.defaultDirectory
 	}
 	return r
+}
+
+// appendWelcome encodes the result with the snapshots in their place.
+func appendWelcome(r *ahp.InitializeResult, snaps []*snapshot) ([]byte, error) {
+	body, err := ahp.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	// Before it stand a version and a number only, so the first one is it.
+	head, tail, _ := bytes.Cut(body, []byte(`"snapshots":[]`))
+	out, err := appendSnapshots(append(bytes.Clone(head), `"snapshots":`...), snaps)
+	return append(out, tail...), err
 }
 
 // openAllLocked opens the channels that exist and may be seen; the others are

@@ -15,7 +15,6 @@ type peer struct {
 
 	mu  sync.Mutex
 	got []string
-	end error // why the connection is over
 }
 
 // peer opens a connection whose principal world.Dial takes from the name.
@@ -35,7 +34,6 @@ func (p *peer) read() {
 		msg, err := p.conn.Read()
 		p.mu.Lock()
 		if err != nil {
-			p.end = err
 			p.mu.Unlock()
 			return
 		}
@@ -76,11 +74,3 @@ func (p *peer) initialize(clientID string, channels ...string) {
 }
 
 func (p *peer) close() { _ = p.conn.Close(transport.CodeNormal, "") }
-
-// ended returns why the connection is over, nil while it is open.
-func (p *peer) ended() error {
-	synctest.Wait()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.end
-}

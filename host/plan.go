@@ -3,7 +3,6 @@ package host
 import (
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/journal"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // plan is the answer to a reconnect, taken under the lock and encoded later.
@@ -108,64 +107,79 @@ func (p *plan) kind() string {
 func (p *plan) release() { releaseAll(p.snaps) }
 
 // result encodes the answer in the caller's form.
-func (p *plan) result() any {
+func (p *plan) result() ([]byte, error) {
 	switch {
 	case p.cursors:
 		return p.perChannel()
 	case p.snapshot:
-		return snapshotResult{Type: ahp.ReconnectSnapshot, Snapshots: p.h.wireAll(p.snaps), Missing: p.missing}
+		return p.snapshots()
 	}
-	return replayResult{Type: ahp.ReconnectReplay, Actions: envelopes(p.replay), Missing: p.missing}
+	out := appendEnvelopes([]byte(`{"type":"replay","actions":`), p.replay)
+	out = append(out, `,"missing":`...)
+	return append(appendURIs(out, p.missing), '}'), nil
 }
 
-// snapshotResult is the snapshot variant; missing is an addition that older
+// snapshots encodes the snapshot variant. Its missing is an addition that older
 // clients ignore.
-type snapshotResult struct {
-	Type      string         `json:"type"`
-	Snapshots []ahp.Snapshot `json:"snapshots"`
-	Missing   []ahp.URI      `json:"missing,omitzero"`
+func (p *plan) snapshots() ([]byte, error) {
+	out, err := appendSnapshots([]byte(`{"type":"snapshot","snapshots":`), p.snaps)
+	if err == nil && len(p.missing) > 0 {
+		out = appendURIs(append(out, `,"missing":`...), p.missing)
+	}
+	return append(out, '}'), err
 }
 
-// replayResult is the replay variant, its envelopes encoded as they were.
-type replayResult struct {
-	Type    string           `json:"type"`
-	Actions []jsontext.Value `json:"actions"`
-	Missing []ahp.URI        `json:"missing"`
-}
-
-// channelResult is one outcome of the cursor form.
-type channelResult struct {
-	Kind     string           `json:"kind"`
-	Channel  ahp.URI          `json:"channel"`
-	Actions  []jsontext.Value `json:"actions,omitzero"`
-	Snapshot *ahp.Snapshot    `json:"snapshot,omitzero"`
-}
-
-func (p *plan) perChannel() any {
-	out := struct {
-		Channels []channelResult `json:"channels"`
-	}{Channels: []channelResult{}}
-	for _, s := range p.h.wireAll(p.snaps) {
-		out.Channels = append(out.Channels, channelResult{Kind: ahp.ReconnectSnapshot, Channel: s.Resource, Snapshot: &s})
+// perChannel encodes the form with one outcome for each channel.
+func (p *plan) perChannel() (out []byte, err error) {
+	out = append(out, `{"channels":[`...)
+	for _, s := range p.snaps {
+		out = append(appendOutcome(out, ahp.ReconnectSnapshot, s.ch.uri), `,"snapshot":`...)
+		if out, err = s.append(out); err != nil {
+			return nil, err
+		}
+		out = append(out, '}')
 	}
 	byChannel := make(map[ahp.URI][]*journal.Record)
 	for _, r := range p.replay {
 		byChannel[r.Channel] = append(byChannel[r.Channel], r)
 	}
 	for _, s := range p.resumed {
-		actions := envelopes(byChannel[s.ch.uri])
-		out.Channels = append(out.Channels, channelResult{Kind: ahp.ReconnectReplay, Channel: s.ch.uri, Actions: actions})
+		out = append(appendOutcome(out, ahp.ReconnectReplay, s.ch.uri), `,"actions":`...)
+		out = append(appendEnvelopes(out, byChannel[s.ch.uri]), '}')
 	}
 	for _, uri := range p.missing {
-		out.Channels = append(out.Channels, channelResult{Kind: ahp.ReconnectMissing, Channel: uri})
+		out = append(appendOutcome(out, ahp.ReconnectMissing, uri), '}')
 	}
-	return out
+	return append(out, `]}`...), nil
 }
 
-func envelopes(records []*journal.Record) []jsontext.Value {
-	out := make([]jsontext.Value, 0, len(records))
-	for _, r := range records {
-		out = append(out, appendEnvelope(nil, r, ""))
+// appendOutcome begins the outcome of one channel.
+func appendOutcome(dst []byte, kind string, uri ahp.URI) []byte {
+	if dst[len(dst)-1] != '[' {
+		dst = append(dst, ',')
 	}
-	return out
+	dst = appendString(append(dst, `{"kind":`...), kind)
+	return appendString(append(dst, `,"channel":`...), uri)
+}
+
+func appendEnvelopes(dst []byte, records []*journal.Record) []byte {
+	dst = append(dst, '[')
+	for i, r := range records {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendEnvelope(dst, r, "")
+	}
+	return append(dst, ']')
+}
+
+func appendURIs(dst []byte, uris []ahp.URI) []byte {
+	dst = append(dst, '[')
+	for i, u := range uris {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendString(dst, u)
+	}
+	return append(dst, ']')
 }

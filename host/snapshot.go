@@ -1,6 +1,9 @@
 package host
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/causeway-ahp/causeway/ahp"
@@ -68,19 +71,33 @@ func (h *Host) snapshotLocked(ch *channel, v view) *snapshot {
 	return &snapshot{h: h, ch: ch, key: key, encoded: ch.snapshots.acquire(key), fromSeq: h.seq.seq}
 }
 
-// wire encodes the snapshot. At most Limits.SnapshotEncodings run at a time; the
-// rest wait here, on the writers of their own connections.
-func (s *snapshot) wire() (ahp.Snapshot, error) {
+// encode returns the encoded state. At most Limits.SnapshotEncodings run at a
+// time; the rest wait here, on the writers of their own connections.
+func (s *snapshot) encode() (jsontext.Value, error) {
 	e := s.encoded
 	e.once.Do(func() {
 		s.h.encodings <- struct{}{}
 		defer func() { <-s.h.encodings }()
 		e.data, e.err = ahp.Marshal(s.h.project(s.ch.uri, s.key.state, view{turns: s.key.turns}))
 	})
-	if e.err != nil {
-		return ahp.Snapshot{}, e.err
+	return e.data, e.err
+}
+
+// append appends the snapshot. It is put together by hand, because an encoder
+// would read the state, which is encoded already, once more for each subscriber.
+func (s *snapshot) append(dst []byte) ([]byte, error) {
+	state, err := s.encode()
+	if err != nil {
+		return dst, fmt.Errorf("encode snapshot of %s: %w", s.ch.uri, err)
 	}
-	return ahp.Snapshot{Resource: s.ch.uri, State: e.data, FromSeq: s.fromSeq}, nil
+	dst = slices.Grow(dst, len(state)+len(s.ch.uri)+64)
+	dst = append(dst, `{"resource":`...)
+	dst = appendString(dst, s.ch.uri)
+	dst = append(dst, `,"state":`...)
+	dst = append(dst, state...)
+	dst = append(dst, `,"fromSeq":`...)
+	dst = strconv.AppendUint(dst, s.fromSeq, 10)
+	return append(dst, '}'), nil
 }
 
 func (s *snapshot) release() { s.ch.snapshots.release(s.key) }
@@ -92,16 +109,17 @@ func releaseAll(list []*snapshot) {
 	}
 }
 
-// wireAll encodes all snapshots; one that cannot be encoded is left out.
-func (h *Host) wireAll(list []*snapshot) []ahp.Snapshot {
-	out := make([]ahp.Snapshot, 0, len(list))
-	for _, s := range list {
-		w, err := s.wire()
-		if err != nil {
-			h.log.Error("encode snapshot", "channel", s.ch.uri, "err", err)
-			continue
+// appendSnapshots appends a list; a state that cannot be encoded fails it, since
+// its client could not tell it from a channel that is gone.
+func appendSnapshots(dst []byte, list []*snapshot) (_ []byte, err error) {
+	dst = append(dst, '[')
+	for i, s := range list {
+		if i > 0 {
+			dst = append(dst, ',')
 		}
-		out = append(out, w)
+		if dst, err = s.append(dst); err != nil {
+			return dst, err
+		}
 	}
-	return out
+	return append(dst, ']'), nil
 }

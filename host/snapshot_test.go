@@ -21,16 +21,16 @@ func TestSnapshotCache(t *testing.T) {
 	ch.state = labSession("two")
 	later := w.snapshotLocked(ch, whole)
 	for _, s := range []*snapshot{first, second, other, later} {
-		if _, err := s.wire(); err != nil {
+		if _, err := s.encode(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	a, _ := first.wire()
-	b, _ := second.wire()
-	if &a.State[0] != &b.State[0] {
+	a, _ := first.encode()
+	b, _ := second.encode()
+	if &a[0] != &b[0] {
 		t.Error("one encoding was made twice")
 	}
-	if c, _ := later.wire(); string(a.State) == string(c.State) {
+	if c, _ := later.encode(); string(a) == string(c) {
 		t.Error("a later state was answered with an older one")
 	}
 	releaseAll([]*snapshot{first, other, later})

@@ -40,12 +40,9 @@ func (c *Conn) subscribe(m jsonrpc.Message) jsonrpc.Reply {
 		opened = append(opened, c.openLocked(ch))
 	}
 	snap := h.snapshotLocked(ch, viewOf(p.View))
-	c.answerLocked(m.ID, func() any {
-		wire, err := snap.wire()
-		if err != nil {
-			return err
-		}
-		return ahp.SubscribeResult{Snapshot: &wire}
+	c.answerLocked(m.ID, func() ([]byte, error) {
+		result, err := snap.append([]byte(`{"snapshot":`))
+		return append(result, '}'), err
 	}, snap.release, opened...)
 	h.seq.mu.Unlock()
 	c.tellSubscribed(opened)
@@ -99,17 +96,13 @@ func (c *Conn) closeLocked(s *subscription) {
 
 // answerLocked queues the response to a request that opened subscriptions. It is
 // encoded by the writer, when its turn has come.
-func (c *Conn) answerLocked(id jsonrpc.ID, result func() any, release func(), opened ...*subscription) {
+func (c *Conn) answerLocked(id jsonrpc.ID, result func() ([]byte, error), release func(), opened ...*subscription) {
 	render := func() []byte {
-		value := result()
-		if err, ok := value.(error); ok {
-			return jsonrpc.AppendError(nil, id, c.h.mapError(err))
-		}
-		body, err := ahp.Marshal(value)
+		body, err := result()
 		if err != nil {
 			return jsonrpc.AppendError(nil, id, c.h.mapError(err))
 		}
-		return jsonrpc.AppendResult(nil, id, body)
+		return jsonrpc.AppendResult(make([]byte, 0, len(body)+64), id, body)
 	}
 	if !c.out.attach(item{place: c.h.seq.place, seq: c.h.seq.seq, render: render, done: release}, opened...) {
 		c.fail(CloseOverflow, nil)

@@ -23,7 +23,7 @@ type MessageOrigin struct {
 // Message is what starts or steers a turn.
 type Message struct {
 	Text        string              `json:"text"`
-	Origin      MessageOrigin       `json:"origin"`
+	Origin      MessageOrigin       `json:"origin,omitzero"`
 	Attachments []MessageAttachment `json:"attachments,omitzero"`
 	Model       *ModelSelection     `json:"model,omitzero"`
 	Agent       *AgentSelection     `json:"agent,omitzero"`

@@ -17,15 +17,12 @@ func inputKey(turnID, requestID string) string { return "input\x00" + turnID + "
 
 // ask applies the action that puts a question and waits for the answer. The
 // answer is nil when the question was withdrawn: its turn ended.
-func (d *driver) ask(ctx context.Context, key string, question ahp.Action) (ahp.Action, error) {
-	w := d.wait(key)
+func (d *driver) ask(ctx context.Context, turnID, key string, question ahp.Action) (ahp.Action, error) {
+	w := d.put(turnID, key, question)
 	if w == nil {
 		return nil, d.alive()
 	}
 	defer d.forget(key, w)
-	if !d.f.h.Apply(d.chat, question) {
-		return nil, d.alive()
-	}
 	select {
 	case a := <-w.answer:
 		return a, nil
@@ -36,15 +33,43 @@ func (d *driver) ask(ctx context.Context, key string, question ahp.Action) (ahp.
 	}
 }
 
-// wait registers a question before it is put, so that no answer is missed. It is
-// nil when the turn was cancelled meanwhile.
-func (d *driver) wait(key string) *waiter {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed || d.current == nil || d.current.cancelled {
+// put registers a question and then applies it, so that no answer is missed. It
+// is nil when the turn is over or the question changes nothing. That the turn is
+// the chat's active one is decided in the same step: an input request does not
+// name its turn and would end up in the next one.
+func (d *driver) put(turnID, key string, question ahp.Action) *waiter {
+	d.emitting.Lock()
+	defer d.emitting.Unlock()
+	t := d.active(turnID)
+	if t == nil {
+		d.f.count.stale.Inc()
 		return nil
 	}
-	w := &waiter{turnID: d.current.id, answer: make(chan ahp.Action, 1)}
+	t.parts.interrupt()
+	w := d.wait(turnID, key)
+	asked := d.decide(func(s *ahp.ChatState) []ahp.Action {
+		if s.ActiveTurn == nil || s.ActiveTurn.ID != turnID {
+			return nil
+		}
+		return []ahp.Action{question}
+	})
+	if !asked {
+		d.forget(key, w)
+		d.f.count.stale.Inc()
+		return nil
+	}
+	return w
+}
+
+// wait registers a question. It takes the place of one with the same key, which
+// is withdrawn.
+func (d *driver) wait(turnID, key string) *waiter {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if old := d.waiters[key]; old != nil {
+		close(old.answer)
+	}
+	w := &waiter{turnID: turnID, answer: make(chan ahp.Action, 1)}
 	d.waiters[key] = w
 	return w
 }
@@ -76,5 +101,16 @@ func (d *driver) withdraw(turnID string) {
 			delete(d.waiters, key)
 			close(w.answer)
 		}
+	}
+}
+
+// withdrawTool ends the question about one tool call without an answer.
+func (d *driver) withdrawTool(ref ahp.ToolCallRef) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := toolKey(ref.TurnID, ref.ToolCallID)
+	if w := d.waiters[key]; w != nil {
+		delete(d.waiters, key)
+		close(w.answer)
 	}
 }

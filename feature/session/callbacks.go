@@ -5,7 +5,6 @@ import (
 
 	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/ahp"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // callbacks is what an agent sees of its driver. Events become actions in the
@@ -20,24 +19,31 @@ func (c *callbacks) Emit(_ context.Context, e agent.Event) error {
 	switch e := e.(type) {
 	case agent.Activity:
 		d.say(e.Text)
-		return d.alive()
 	case agent.Title:
-		d.f.h.Apply(d.session, &ahp.SessionTitleChanged{Title: e.Title})
-		return d.alive()
+		d.entitle(e.Title)
 	case agent.ConfigValues:
-		c.configValues(e.Values)
-		return d.alive()
-	}
-	t := d.active(agent.TurnOf(e))
-	if t == nil {
-		return d.alive()
-	}
-	d.emitting.Lock()
-	defer d.emitting.Unlock()
-	if a := t.parts.action(e); a != nil {
-		d.f.h.Apply(d.chat, a)
+		d.publish(e.Values)
+	default:
+		d.relay(e)
 	}
 	return d.alive()
+}
+
+// relay turns an event of a turn into an action. What belongs to another turn
+// than the one being prompted, and what would change nothing, is dropped and
+// counted.
+func (d *driver) relay(e agent.Event) {
+	d.emitting.Lock()
+	defer d.emitting.Unlock()
+	t := d.active(agent.TurnOf(e))
+	if t == nil {
+		d.f.count.stale.Inc()
+		return
+	}
+	if a := t.parts.action(e); a != nil && !d.f.h.Apply(d.chat, a) {
+		t.parts.interrupt()
+		d.f.count.stale.Inc()
+	}
 }
 
 // alive is ErrClosed when the driver is closing.
@@ -48,78 +54,62 @@ func (d *driver) alive() error {
 	return nil
 }
 
-// interrupt ends the part that text was going to.
-func (d *driver) interrupt(t *turn) {
-	d.emitting.Lock()
-	defer d.emitting.Unlock()
-	t.parts.interrupt()
-}
-
-// active returns the turn being prompted if it has the id and has not ended; the
-// event of another one is counted and dropped.
+// active returns the turn being prompted if it has the id and has not ended.
 func (d *driver) active(turnID string) *turn {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.current == nil || d.current.id != turnID || d.current.cancelled {
-		d.stale++
+	t := d.current
+	if t == nil || t.id != turnID || t.cancelled || t.over {
 		return nil
 	}
-	return d.current
+	return t
 }
 
-// configValues publishes the values that differ from the session's.
-func (c *callbacks) configValues(values map[string]jsontext.Value) {
-	s, ok := c.f.h.State(c.session).(*ahp.SessionState)
-	if !ok || s.Config == nil {
-		return
-	}
-	changed := make(map[string]jsontext.Value)
-	for id, v := range values {
-		if string(s.Config.Values[id]) != string(v) {
-			changed[id] = v
+// entitle gives the session a title of the agent's, but never in place of one
+// that a user or another agent chose.
+func (d *driver) entitle(title string) {
+	d.emitting.Lock()
+	defer d.emitting.Unlock()
+	d.f.h.Decide(d.session, func(state any) []ahp.Action {
+		now := state.(*ahp.SessionState).Title
+		if title == now || now != untitled && now != d.title {
+			return nil
 		}
-	}
-	if len(changed) > 0 {
-		c.f.h.Apply(c.session, &ahp.SessionConfigChanged{ConfigChange: ahp.ConfigChange{Config: changed}})
-	}
+		return []ahp.Action{&ahp.SessionTitleChanged{Title: title}}
+	})
+	d.title = title
 }
 
 // Confirm implements agent.Host.
 func (c *callbacks) Confirm(ctx context.Context, q agent.Confirmation) (agent.Decision, error) {
 	d := (*driver)(c)
-	t := d.active(q.TurnID)
-	if t == nil {
-		return agent.Decision{Withdrawn: true}, d.alive()
-	}
-	d.interrupt(t)
 	ready := &ahp.ChatToolCallReady{
-		ToolCallRef:       ahp.ToolCallRef{TurnID: q.TurnID, ToolCallID: q.ToolCallID},
+		ToolCallRef:       ref(q.TurnID, q.ToolCallID),
 		InvocationMessage: q.Message, ToolInput: q.Input, ConfirmationTitle: q.Title, Edits: q.Edits, Options: q.Options,
 	}
 	if q.Editable {
 		ready.Editable = &q.Editable
 	}
-	answer, err := d.ask(ctx, toolKey(q.TurnID, q.ToolCallID), ready)
-	if err != nil {
-		return agent.Decision{Withdrawn: true}, err
-	}
+	answer, err := d.ask(ctx, q.TurnID, toolKey(q.TurnID, q.ToolCallID), ready)
 	a, ok := answer.(*ahp.ChatToolCallConfirmed)
 	if !ok {
-		return agent.Decision{Withdrawn: true}, nil
+		return agent.Decision{Withdrawn: true}, err
 	}
 	return decision(a), nil
 }
 
 func decision(a *ahp.ChatToolCallConfirmed) agent.Decision {
-	r := agent.Decision{Approved: a.Approved, EditedInput: a.EditedToolInput}
+	r := agent.Decision{Approved: a.Approved}
 	if a.SelectedOptionID != nil {
 		r.OptionID = *a.SelectedOptionID
 	}
-	if !a.Approved {
+	switch {
+	case a.Approved:
+		r.EditedInput = a.EditedToolInput
+	case a.Reason != nil:
+		r.Reason = *a.Reason
+	default:
 		r.Reason = ahp.ReasonDenied
-		if a.Reason != nil {
-			r.Reason = *a.Reason
-		}
 	}
 	return r
 }
@@ -127,18 +117,10 @@ func decision(a *ahp.ChatToolCallConfirmed) agent.Decision {
 // Ask implements agent.Host.
 func (c *callbacks) Ask(ctx context.Context, turnID string, r *ahp.ChatInputRequest) (agent.Answers, error) {
 	d := (*driver)(c)
-	t := d.active(turnID)
-	if t == nil {
-		return agent.Answers{Withdrawn: true}, d.alive()
-	}
-	d.interrupt(t)
-	answer, err := d.ask(ctx, inputKey(turnID, r.ID), &ahp.ChatInputRequested{Request: r})
-	if err != nil {
-		return agent.Answers{Withdrawn: true}, err
-	}
+	answer, err := d.ask(ctx, turnID, inputKey(turnID, r.ID), &ahp.ChatInputRequested{Request: r})
 	a, ok := answer.(*ahp.ChatInputCompleted)
 	if !ok {
-		return agent.Answers{Withdrawn: true}, nil
+		return agent.Answers{Withdrawn: true}, err
 	}
 	return agent.Answers{Response: a.Response, Values: a.Answers}, nil
 }

@@ -3,7 +3,6 @@ package session
 import (
 	"time"
 
-	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/ahp"
 )
 
@@ -17,20 +16,13 @@ const askAgain = 250 * time.Millisecond
 // cancelled acts on the end of a turn that a client cancelled. The chat is idle
 // at once; the agent drains, and is ended when it takes too long.
 func (d *driver) cancelled(turnID string) {
-	d.withdraw(turnID)
 	d.mu.Lock()
-	t := d.current
-	if d.next != nil && d.next.id == turnID {
-		close(d.next.done)
-		d.next = nil
+	if t := d.current; t != nil && t.id == turnID && !t.cancelled && !t.over && !d.closed {
+		t.cancelled = true
+		d.wg.Go(func() { d.drain(t) })
 	}
-	if t == nil || t.id != turnID || t.cancelled {
-		d.mu.Unlock()
-		return
-	}
-	t.cancelled = true
-	d.startLocked(func() { d.drain(t) })
 	d.mu.Unlock()
+	d.withdraw(turnID)
 }
 
 // drain asks the agent to stop until it has, and ends it at the deadline.
@@ -39,47 +31,63 @@ func (d *driver) drain(t *turn) {
 	defer deadline.Stop()
 	again := time.NewTicker(askAgain)
 	defer again.Stop()
-	for first := true; ; first = false {
-		s := d.running(t)
-		if s == nil {
-			return
-		}
-		s.Cancel(t.id)
+	d.askToStop(t)
+	for {
 		select {
 		case <-t.done:
 			return
 		case <-d.ctx.Done():
 			return
-		case <-again.C:
-			if first { // most agents are gone by now and need no mention
-				d.say(stopping)
-			}
+		case <-again.C: // most agents are gone by now and need no mention
+			d.sayStopping(t)
+			d.askToStop(t)
 		case <-deadline.C:
-			d.f.log.Warn("agent ignored a cancel and is ended", "chat", d.chat)
-			d.discard(s)
+			d.endDraining(t)
 			return
 		}
 	}
 }
 
-// running returns the agent while it works on t.
-func (d *driver) running(t *turn) agent.Session {
+// working returns the agent while it works on t, also if it is still being
+// opened for that.
+func (d *driver) working(t *turn) (a *instance, opened bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.current != t {
-		return nil
+	if d.current != t || t.over || d.agent == nil {
+		return nil, false
 	}
-	return d.agent
+	return d.agent, d.agent.s != nil
+}
+
+func (d *driver) askToStop(t *turn) {
+	if a, opened := d.working(t); opened {
+		a.call("Cancel", func() { a.s.Cancel(t.id) })
+	}
+}
+
+func (d *driver) endDraining(t *turn) {
+	if a, _ := d.working(t); a != nil {
+		d.f.log.Warn("agent ignored a cancel and is ended", "chat", d.chat)
+		d.discard(a, "deadline")
+	}
+}
+
+// sayStopping tells that the agent drains, unless it just has.
+func (d *driver) sayStopping(t *turn) {
+	d.emitting.Lock()
+	defer d.emitting.Unlock()
+	if a, _ := d.working(t); a != nil {
+		d.say(stopping)
+	}
 }
 
 // say sets the chat's activity, "" clears it.
 func (d *driver) say(activity string) {
-	d.f.h.Decide(d.chat, func(state any) []ahp.Action {
-		now := state.(*ahp.ChatState).Activity
-		if activity == "" {
-			if now == nil {
-				return nil
-			}
+	d.decide(func(s *ahp.ChatState) []ahp.Action {
+		switch {
+		case s.Activity == nil && activity == "", s.Activity != nil && *s.Activity == activity:
+			return nil
+		case activity == "":
 			return []ahp.Action{&ahp.ChatActivityChanged{}}
 		}
 		return []ahp.Action{&ahp.ChatActivityChanged{Activity: &activity}}

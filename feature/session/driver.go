@@ -2,8 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -12,12 +10,13 @@ import (
 	"github.com/causeway-ahp/causeway/host"
 )
 
-// driver runs the agent of one chat: one prompt at a time, in the order in which
-// turns were started. Its goroutine exists only while there is a turn to run.
+// driver runs the agent of one chat: one prompt at a time. What is to be
+// prompted it reads from the chat's state, so it can neither miss a turn nor run
+// one twice. Its goroutines exist only while there is work.
 type driver struct {
 	f        *Feature
 	provider agent.Provider
-	spec     agent.Spec
+	about    agent.Description
 	session  ahp.URI
 	chat     ahp.URI
 
@@ -25,226 +24,203 @@ type driver struct {
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup
 
-	// emitting keeps the events of an agent in order while they become actions,
-	// also when it emits from several goroutines. The sequencer's lock is taken
-	// inside it (docs/LOCKS.md).
+	// emitting makes "the turn is not over" and the action that follows from it
+	// one step, and keeps the events of an agent in order, also when it emits
+	// from several goroutines. The sequencer's lock and mu are taken inside it.
 	emitting sync.Mutex
+	title    string // the last title the agent gave; emitting guards it
 
 	// mu guards what follows. It is held for no call of another package.
 	mu      sync.Mutex
-	agent   agent.Session // nil until opened and after it died
-	current *turn         // being prompted, or draining after its end
-	next    *turn         // started while current drains
-	looping bool
+	spec    agent.Spec // what the agent is opened with next
+	agent   *instance  // nil before it is opened and after it was discarded
+	current *turn      // being prompted, or draining after its end
+	begun   beginning
 	closed  bool
 	waiters map[string]*waiter // questions by turn and id
-	stale   uint64             // events of turns that are over
+	config  map[string]setting // values the agent must still be told
+
+	playing, steering, configuring errand
 }
 
 // turn is one turn on its way through the agent.
 type turn struct {
-	id        string
-	message   *ahp.Message
-	resume    bool
-	started   time.Time
-	cancelled bool          // the chat's turn has ended; the agent may not know
-	done      chan struct{} // closed when the agent has let go of it
-	parts     partWriter
+	id      string
+	message *ahp.Message
+	resume  bool
+	started time.Time
+	done    chan struct{} // closed when the agent has let go of it
+	parts   partWriter    // the driver's emitting guards it
+
+	// The driver's mu guards these.
+	cancelled bool   // the chat's turn has ended; the agent may not know
+	over      bool   // the agent's prompt has returned
+	offer     *offer // of a steering message, the latest, nil for none
+}
+
+// beginning is when the host learned of a turn: clients' clocks are not trusted
+// with a duration (AHP channels, 4.9).
+type beginning struct {
+	turnID string
+	at     time.Time
 }
 
 func newDriver(f *Feature, p agent.Provider, spec agent.Spec) *driver {
-	d := &driver{f: f, provider: p, spec: spec, session: spec.Session, chat: spec.Chat, waiters: make(map[string]*waiter)}
+	d := &driver{
+		f: f, provider: p, about: p.Describe(), session: spec.Session, chat: spec.Chat, spec: spec,
+		waiters: make(map[string]*waiter), config: make(map[string]setting),
+	}
 	d.ctx, d.cancel = context.WithCancelCause(f.ctx)
 	return d
 }
 
-// open starts the agent.
-func (d *driver) open() error {
-	s, err := d.provider.Open(d.ctx, d.spec, (*callbacks)(d))
-	if err != nil {
-		return fmt.Errorf("open agent: %w", err)
-	}
-	d.mu.Lock()
-	closed := d.closed
-	if !closed {
-		d.agent = s
-	}
-	d.mu.Unlock()
-	if closed {
-		return errors.Join(errStopping, s.Close())
-	}
-	return nil
-}
-
+// busy reports whether there is a turn, an agent that drains or one that is
+// being opened.
 func (d *driver) busy() bool {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.current != nil || d.next != nil
+	busy := d.playing.running || d.agent != nil && d.agent.s == nil
+	d.mu.Unlock()
+	return busy || d.activeTurn() != nil
+}
+
+// state returns the chat's state, nil when the chat is gone.
+func (d *driver) state() *ahp.ChatState {
+	s, _ := d.f.h.State(d.chat).(*ahp.ChatState)
+	return s
+}
+
+// decide applies what choose makes of the chat's state, in one step.
+func (d *driver) decide(choose func(s *ahp.ChatState) []ahp.Action) bool {
+	return d.f.h.Decide(d.chat, func(state any) []ahp.Action { return choose(state.(*ahp.ChatState)) })
 }
 
 // begin starts a turn of the host's own; it does nothing while one is active.
 func (d *driver) begin(id string, m *ahp.Message) {
-	started := d.f.h.Decide(d.chat, func(state any) []ahp.Action {
-		if state.(*ahp.ChatState).ActiveTurn != nil {
+	started := d.decide(func(s *ahp.ChatState) []ahp.Action {
+		if s.ActiveTurn != nil {
 			return nil
 		}
 		return []ahp.Action{&ahp.ChatTurnStarted{TurnID: id, StartedAt: host.Now(), Message: m}}
 	})
 	if started {
-		d.run(&turn{id: id, message: m})
+		d.run(id)
 	}
 }
 
-// run hands a turn that stands in the chat's state to the agent, now or when the
-// turn before has let go of it.
-func (d *driver) run(t *turn) {
-	t.started = time.Now()
-	t.done = make(chan struct{})
+// run has the turn prompted that stands in the chat's state, now or when the one
+// before has let go of the agent.
+func (d *driver) run(turnID string) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		close(t.done)
-		return
-	}
-	d.next = t
-	if !d.looping {
-		d.looping = true
-		d.startLocked(d.loop)
+	d.begun = beginning{turnID, time.Now()}
+	d.mu.Unlock()
+	if !d.send(&d.playing, d.play) {
+		d.cancelActive() // it was accepted while the driver was being closed
 	}
 }
 
-// startLocked runs work that close waits for; nothing starts once it is closed.
-func (d *driver) startLocked(work func()) {
-	if !d.closed {
-		d.wg.Go(work)
-	}
-}
-
-// loop runs turns until none is waiting.
-func (d *driver) loop() {
+// play prompts the active turn of the chat until none is left.
+func (d *driver) play() {
 	for {
-		t := d.take()
+		t := d.activeTurn()
+		d.setCurrent(t)
 		if t == nil {
 			return
 		}
-		d.play(t)
-	}
-}
-
-func (d *driver) take() *turn {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.current, d.next = d.next, nil
-	d.looping = d.current != nil
-	return d.current
-}
-
-// play runs one turn and ends it in the chat.
-func (d *driver) play(t *turn) {
-	defer close(t.done)
-	if !d.stillActive(t) {
-		return // it was cancelled before its turn came
-	}
-	outcome := d.prompt(t)
-	d.withdraw(t.id)
-	d.finish(t, outcome)
-}
-
-// stillActive reports whether the chat's state still has the turn. It is asked
-// after the turn became current: whoever cancels it from here on finds it there.
-func (d *driver) stillActive(t *turn) bool {
-	s, ok := d.f.h.State(d.chat).(*ahp.ChatState)
-	return ok && s.ActiveTurn != nil && s.ActiveTurn.ID == t.id
-}
-
-// prompt runs the agent's turn, opening the agent if it is gone.
-func (d *driver) prompt(t *turn) (o agent.Outcome) {
-	s, err := d.ready()
-	if err != nil {
-		return agent.Outcome{Result: agent.Failed, Err: startInfo(err)}
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			d.f.log.Error("agent panicked", "chat", d.chat, "panic", fmt.Sprint(v))
-			d.discard(s)
-			o = agent.Outcome{Result: agent.Failed, Err: &ahp.ErrorInfo{ErrorType: "agentFailed", Message: "the agent failed"}}
+		// Asked again after the turn became current: whoever cancels it from
+		// here on finds it there.
+		if now := d.activeTurn(); now != nil && now.id == t.id {
+			d.playTurn(t)
 		}
-	}()
-	o = s.Prompt(d.ctx, agent.Prompt{TurnID: t.id, Message: t.message, Resume: t.resume})
-	select {
-	case <-s.Done():
-		d.discard(s)
-	default:
+		close(t.done)
 	}
-	return o
 }
 
-// ready returns the agent, opened anew if it has died.
-func (d *driver) ready() (agent.Session, error) {
-	d.mu.Lock()
-	s := d.agent
-	d.mu.Unlock()
-	if s != nil {
-		return s, nil
+// activeTurn returns the active turn of the chat, nil for none. As every turn
+// that was played has ended in the chat, it has not been played.
+func (d *driver) activeTurn() *turn {
+	s := d.state()
+	if s == nil || s.ActiveTurn == nil {
+		return nil
 	}
-	if err := d.open(); err != nil {
-		return nil, err
+	a := s.ActiveTurn
+	t := &turn{id: a.ID, message: a.Message, done: make(chan struct{})}
+	if n := a.ResponseParts.Len(); n > 0 { // only a resumed turn begins with parts
+		_, t.resume = a.ResponseParts.At(n - 1).Part.(*ahp.ErrorPart)
 	}
+	return t
+}
+
+func (d *driver) setCurrent(t *turn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.agent, nil
+	d.current = t
+	if t == nil {
+		return
+	}
+	if t.started = time.Now(); d.begun.turnID == t.id {
+		t.started = d.begun.at
+	}
 }
 
-// discard ends an agent that is of no use any more; the next turn opens another.
-func (d *driver) discard(s agent.Session) {
+// playTurn runs one turn and ends it in the chat.
+func (d *driver) playTurn(t *turn) {
+	outcome := d.prompt(t)
+	d.letGo(t)
+	if d.finish(t, outcome) {
+		d.startNext(nextPending)
+	}
+}
+
+// letGo ends what the agent may do in the turn, now that its prompt returned:
+// emit, ask and take steering messages.
+func (d *driver) letGo(t *turn) {
 	d.mu.Lock()
-	if d.agent == s {
-		d.spec.ResumeToken = s.ResumeToken()
-		d.agent = nil
-	}
+	t.over = true
+	offer := t.offer
 	d.mu.Unlock()
-	if err := s.Close(); err != nil {
-		d.f.log.Warn("close agent", "chat", d.chat, "err", err)
-	}
+	d.withdraw(t.id)
+	offer.settle()
 }
 
-// finish ends the turn in the chat, which does nothing if it has ended there
-// already, and goes on with what waits.
-func (d *driver) finish(t *turn, o agent.Outcome) {
+// finish ends the turn in the chat, unless it has ended there already. It
+// reports whether the turn completed.
+func (d *driver) finish(t *turn, o agent.Outcome) (completed bool) {
+	d.emitting.Lock() // an event on its way comes before the end, a later one not at all
+	defer d.emitting.Unlock()
 	duration := float64(time.Since(t.started).Milliseconds())
+	d.say("")
 	if o.Usage != nil {
 		d.f.h.Apply(d.chat, &ahp.ChatUsage{TurnID: t.id, Usage: o.Usage})
 	}
-	d.say("")
 	switch o.Result {
-	case agent.Completed, agent.Truncated:
-		if o.Result == agent.Truncated {
+	case agent.Completed:
+		completed = d.f.h.Apply(d.chat, &ahp.ChatTurnComplete{TurnID: t.id, Duration: duration})
+	case agent.Truncated:
+		if o.Notice != "" {
 			d.f.h.Apply(d.chat, notice(t.id, ahp.Plain(o.Notice)))
 		}
-		if d.complete(t.id, duration) {
-			d.advance()
-		}
+		completed = d.f.h.Apply(d.chat, &ahp.ChatTurnComplete{TurnID: t.id, Duration: duration})
 	case agent.Cancelled:
 		d.f.h.Apply(d.chat, &ahp.ChatTurnCancelled{TurnID: t.id, Duration: duration})
 	default:
-		d.f.h.Apply(d.chat, d.errorAction(t.id, duration, o))
+		// An error the agent words so that it cannot be encoded must not leave
+		// the turn open.
+		for _, info := range []*ahp.ErrorInfo{o.Err, failure} {
+			if info != nil && d.f.h.Apply(d.chat, d.errorAction(t.id, duration, info, o.Resumable)) {
+				break
+			}
+		}
 	}
+	return completed
 }
 
-// complete ends the turn as complete; it is false when it had ended otherwise.
-func (d *driver) complete(turnID string, duration float64) bool {
-	return d.f.h.Apply(d.chat, &ahp.ChatTurnComplete{TurnID: turnID, Duration: duration})
-}
+// failure is the error of a turn whose agent gave none.
+var failure = &ahp.ErrorInfo{ErrorType: "agentFailed", Message: "the agent failed"}
 
-func (d *driver) errorAction(turnID string, duration float64, o agent.Outcome) ahp.Action {
-	info := o.Err
-	if info == nil {
-		info = &ahp.ErrorInfo{ErrorType: "agentFailed", Message: "the agent failed"}
-	}
+func (d *driver) errorAction(turnID string, duration float64, info *ahp.ErrorInfo, resumable bool) ahp.Action {
 	part := &ahp.ErrorPart{Error: *info}
-	if o.Resumable && d.provider.Describe().ResumesTurns {
-		part.Resumable = new(bool)
-		*part.Resumable = true
+	if resumable && d.about.ResumesTurns {
+		part.Resumable = new(true)
 	}
 	return &ahp.ChatError{TurnID: turnID, Duration: duration, Part: ahp.ResponsePart{Part: part}}
 }
@@ -253,23 +229,20 @@ func (d *driver) errorAction(turnID string, duration float64, o agent.Outcome) a
 // turn, if one is active, is cancelled first.
 func (d *driver) close() {
 	d.mu.Lock()
-	if d.closed {
-		d.mu.Unlock()
-		d.wg.Wait()
-		return
-	}
+	a, t, first := d.agent, d.current, !d.closed
 	d.closed = true
-	s, t := d.agent, d.current
-	d.agent = nil
-	d.mu.Unlock()
-	d.cancelActive()
 	if t != nil {
-		d.withdraw(t.id)
+		t.cancelled = true
 	}
-	d.cancel(errStopping)
-	if s != nil {
-		if err := s.Close(); err != nil {
-			d.f.log.Warn("close agent", "chat", d.chat, "err", err)
+	d.mu.Unlock()
+	if first {
+		d.cancelActive()
+		if t != nil {
+			d.withdraw(t.id)
+		}
+		d.cancel(errStopping)
+		if a != nil {
+			d.discard(a, "closed")
 		}
 	}
 	d.wg.Wait()
@@ -277,20 +250,17 @@ func (d *driver) close() {
 
 // cancelActive ends the active turn of the chat as cancelled.
 func (d *driver) cancelActive() {
-	d.f.h.Decide(d.chat, func(state any) []ahp.Action {
-		s := state.(*ahp.ChatState)
+	d.mu.Lock()
+	begun := d.begun
+	d.mu.Unlock()
+	d.decide(func(s *ahp.ChatState) []ahp.Action {
 		if s.ActiveTurn == nil {
 			return nil
 		}
-		return []ahp.Action{&ahp.ChatTurnCancelled{TurnID: s.ActiveTurn.ID, Duration: since(s.ActiveTurn.StartedAt)}}
+		end := &ahp.ChatTurnCancelled{TurnID: s.ActiveTurn.ID}
+		if begun.turnID == end.TurnID {
+			end.Duration = float64(time.Since(begun.at).Milliseconds())
+		}
+		return []ahp.Action{end}
 	})
-}
-
-// since is the time from a protocol timestamp until now, in milliseconds.
-func since(startedAt string) float64 {
-	t, err := time.Parse(time.RFC3339, startedAt)
-	if err != nil {
-		return 0
-	}
-	return max(0, float64(time.Since(t).Milliseconds()))
 }

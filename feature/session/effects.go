@@ -8,7 +8,7 @@ import (
 )
 
 // Effects begin what accepted client actions ask for. They run one at a time per
-// chat and wait for no agent.
+// channel and wait for no agent.
 
 func hasChatEffect(a ahp.Action) bool {
 	switch a.(type) {
@@ -20,17 +20,15 @@ func hasChatEffect(a ahp.Action) bool {
 }
 
 func (f *Feature) chatEffect(_ context.Context, e host.Committed) {
-	d := f.driver(e.Channel)
+	d := f.roster.chat(e.Channel)
 	if d == nil {
 		return
 	}
 	switch a := e.Action.(type) {
 	case *ahp.ChatTurnStarted:
-		d.run(&turn{id: a.TurnID, message: a.Message})
+		d.run(a.TurnID)
 	case *ahp.ChatTurnResume:
-		if s := e.After.(*ahp.ChatState); s.ActiveTurn != nil {
-			d.run(&turn{id: a.TurnID, message: s.ActiveTurn.Message, resume: true})
-		}
+		d.run(a.TurnID)
 	case *ahp.ChatTurnCancelled:
 		d.cancelled(a.TurnID)
 	case *ahp.ChatToolCallConfirmed:
@@ -45,50 +43,33 @@ func (f *Feature) chatEffect(_ context.Context, e host.Committed) {
 }
 
 // answered returns the completed request as the state has it: the answers given
-// earlier overlaid with those of the action.
+// earlier overlaid with those of the action. An agent may use an id again, so it
+// is the last of them.
 func answered(s *ahp.ChatState, a *ahp.ChatInputCompleted) *ahp.ChatInputCompleted {
+	whole := *a
 	for _, p := range s.ActiveTurn.ResponseParts.All() {
 		if r, ok := p.Part.(*ahp.InputRequestPart); ok && r.Request != nil && r.Request.ID == a.RequestID {
-			return &ahp.ChatInputCompleted{RequestID: a.RequestID, Response: a.Response, Answers: r.Request.Answers}
+			whole.Answers = r.Request.Answers
 		}
 	}
-	return a
+	return &whole
 }
 
 func hasSessionEffect(a ahp.Action) bool {
-	_, ok := a.(*ahp.SessionConfigChanged)
-	return ok
+	switch a.(type) {
+	case *ahp.SessionConfigChanged, *ahp.SessionActiveClientSet, *ahp.SessionActiveClientRemoved:
+		return true
+	}
+	return false
 }
 
-// sessionEffect passes configuration on to the agents of the session's chats; a
-// value an agent did not take is put right.
 func (f *Feature) sessionEffect(_ context.Context, e host.Committed) {
-	a, ok := e.Action.(*ahp.SessionConfigChanged)
-	if !ok {
-		return
-	}
-	for _, chat := range f.h.Children(e.Channel) {
-		if d := f.driver(chat); d != nil {
-			d.mu.Lock()
-			d.startLocked(func() { d.configure(a) })
-			d.mu.Unlock()
-		}
-	}
-}
-
-func (d *driver) configure(a *ahp.SessionConfigChanged) {
-	d.mu.Lock()
-	s := d.agent
-	d.mu.Unlock()
-	if s == nil {
-		return
-	}
-	for id, value := range a.Config {
-		values, err := s.SetConfig(d.ctx, id, value)
-		if err != nil {
-			d.f.log.Warn("agent refused a configuration value", "chat", d.chat, "property", id, "err", err)
-			continue
-		}
-		(*callbacks)(d).configValues(values)
+	switch a := e.Action.(type) {
+	case *ahp.SessionConfigChanged:
+		f.configChanged(e, a)
+	case *ahp.SessionActiveClientSet:
+		f.presence.joined(e.Channel, a.ActiveClient.ClientID)
+	case *ahp.SessionActiveClientRemoved:
+		f.presence.resigned(e.Channel, a.ClientID)
 	}
 }

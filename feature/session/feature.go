@@ -3,13 +3,14 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/host"
+	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/causeway-ahp/causeway/reducer"
 )
 
@@ -31,60 +32,55 @@ type Options struct {
 	QueueLimit int
 }
 
+func (o Options) withDefaults() Options {
+	if o.DrainTimeout <= 0 {
+		o.DrainTimeout = 10 * time.Second
+	}
+	if o.ClientGrace <= 0 {
+		o.ClientGrace = 30 * time.Second
+	}
+	if o.QueueLimit <= 0 {
+		o.QueueLimit = 100
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
+}
+
 // Feature implements host.Feature.
 type Feature struct {
 	opts      Options
 	log       *slog.Logger
 	providers map[string]agent.Provider
+	count     *counters
 	h         *host.Host
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	wg     sync.WaitGroup // everything the feature started
 
-	// mu guards what follows. It is held for no call of another package.
-	mu       sync.Mutex
-	chats    map[ahp.URI]*driver
-	stopping bool
-	presence presence
+	roster   *roster
+	presence *presence
 }
 
 var _ host.Feature = (*Feature)(nil)
 
 // New makes the feature.
 func New(opts Options) *Feature {
-	if opts.DrainTimeout <= 0 {
-		opts.DrainTimeout = 10 * time.Second
-	}
-	if opts.ClientGrace <= 0 {
-		opts.ClientGrace = 30 * time.Second
-	}
-	if opts.QueueLimit <= 0 {
-		opts.QueueLimit = 100
-	}
-	f := &Feature{
-		opts: opts, log: opts.Log, providers: make(map[string]agent.Provider), chats: make(map[ahp.URI]*driver),
-	}
-	if f.log == nil {
-		f.log = slog.New(slog.DiscardHandler)
-	}
-	f.presence.init()
+	f := &Feature{opts: opts.withDefaults(), providers: make(map[string]agent.Provider), count: newCounters(), roster: newRoster()}
+	f.log = f.opts.Log
+	f.presence = newPresence(f)
 	return f
 }
 
 // Register implements host.Feature.
 func (f *Feature) Register(r *host.Registry) error {
-	if len(f.opts.Providers) == 0 {
-		return errors.New("no agent provider is configured")
+	if err := f.checkProviders(); err != nil {
+		return err
 	}
-	for _, p := range f.opts.Providers {
-		id := p.Describe().Provider
-		if _, ok := f.providers[id]; ok {
-			return errors.New("agent provider " + id + " is configured twice")
-		}
-		f.providers[id] = p
-	}
-	err := errors.Join(
+	p := f.presence
+	r.Hooks(host.Hooks{Subscribed: p.subscribed, Unsubscribed: p.unsubscribed, Lost: p.lost, Resumed: p.resumed})
+	return errors.Join(
 		r.Scheme(host.Scheme{
 			Kind: ahp.KindSession, Class: host.Shared, Reduce: reducer.Apply, Validate: validateSession,
 			HasEffect: hasSessionEffect, Effect: f.sessionEffect,
@@ -101,14 +97,40 @@ func (f *Feature) Register(r *host.Registry) error {
 		r.Request(ahp.MethodSessionConfigCompletions, f.noConfigCompletions),
 		r.Request(ahp.MethodCompletions, f.completions),
 	)
-	r.Hooks(host.Hooks{Subscribed: f.subscribed, Unsubscribed: f.unsubscribed})
-	return err
+}
+
+func (f *Feature) checkProviders() error {
+	if len(f.opts.Providers) == 0 {
+		return errors.New("no agent provider is configured")
+	}
+	for _, p := range f.opts.Providers {
+		id := p.Describe().Provider
+		if _, ok := f.providers[id]; ok {
+			return fmt.Errorf("agent provider %s is configured twice", id)
+		}
+		f.providers[id] = p
+	}
+	return nil
+}
+
+// provider returns the provider with the id, the default one for none.
+func (f *Feature) provider(id *string) (agent.Provider, error) {
+	if id == nil {
+		return f.opts.Providers[0], nil
+	}
+	if p := f.providers[*id]; p != nil {
+		return p, nil
+	}
+	return nil, ahp.ErrProviderNotFound
 }
 
 // Start implements host.Feature.
 func (f *Feature) Start(ctx context.Context, h *host.Host) error {
 	f.h = h
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
+	if err := f.count.register(h.Metrics()); err != nil {
+		return fmt.Errorf("register counters: %w", err)
+	}
 	infos := make([]ahp.AgentInfo, 0, len(f.opts.Providers))
 	for _, p := range f.opts.Providers {
 		infos = append(infos, info(p.Describe()))
@@ -125,26 +147,14 @@ func info(d agent.Description) ahp.AgentInfo {
 	return a
 }
 
-// errStopping is why turns end when the host does.
-var errStopping = errors.New("the host is shutting down")
+// errStopping is why turns end, and requests are refused, when the host ends.
+var errStopping = jsonrpc.Errorf(jsonrpc.CodeInternal, "the host is shutting down")
 
 // Stop implements host.Feature: every turn is cancelled, every agent ended.
 func (f *Feature) Stop(context.Context) error {
-	f.mu.Lock()
-	f.stopping = true
-	drivers := make([]*driver, 0, len(f.chats))
-	for _, d := range f.chats {
-		drivers = append(drivers, d)
-	}
 	f.presence.stop()
-	f.mu.Unlock()
-	var closing sync.WaitGroup
-	for _, d := range drivers {
-		closing.Go(d.close)
-	}
-	closing.Wait()
+	f.roster.stop()
 	f.cancel(errStopping)
-	f.wg.Wait()
 	var errs []error
 	for _, p := range f.opts.Providers {
 		errs = append(errs, p.Close())
@@ -152,56 +162,13 @@ func (f *Feature) Stop(context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Busy reports whether any chat has work: a turn, or an agent that drains.
+// Busy reports whether there is work: a turn, an agent that drains or one that
+// is being opened.
 func (f *Feature) Busy() bool {
-	f.mu.Lock()
-	drivers := make([]*driver, 0, len(f.chats))
-	for _, d := range f.chats {
-		drivers = append(drivers, d)
-	}
-	f.mu.Unlock()
-	for _, d := range drivers {
+	for _, d := range f.roster.all() {
 		if d.busy() {
 			return true
 		}
 	}
 	return false
-}
-
-// driver returns the driver of a chat, nil when the chat is gone.
-func (f *Feature) driver(chat ahp.URI) *driver {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.chats[chat]
-}
-
-// addDriver registers the driver of a new chat; it is false when the host is
-// stopping.
-func (f *Feature) addDriver(d *driver) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.stopping {
-		return false
-	}
-	f.chats[d.chat] = d
-	return true
-}
-
-func (f *Feature) removeDriver(chat ahp.URI) *driver {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	d := f.chats[chat]
-	delete(f.chats, chat)
-	return d
-}
-
-// start runs work that Stop waits for; it is false when the host is stopping.
-func (f *Feature) start(work func()) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.stopping {
-		return false
-	}
-	f.wg.Go(work)
-	return true
 }

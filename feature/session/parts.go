@@ -20,8 +20,14 @@ func (w *partWriter) interrupt() { w.kind = "" }
 func (w *partWriter) action(e agent.Event) ahp.Action {
 	switch e := e.(type) {
 	case agent.Text:
+		if e.Text == "" {
+			return nil
+		}
 		return w.text(e)
 	case agent.Thought:
+		if e.Text == "" {
+			return nil
+		}
 		return w.thought(e)
 	case agent.Usage:
 		return &ahp.ChatUsage{TurnID: e.TurnID, Usage: e.Usage}

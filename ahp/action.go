@@ -146,12 +146,12 @@ type ActionEnvelope struct {
 }
 
 // EnvelopeHead is what routing needs of an envelope: everything but the action,
-// which stays encoded.
+// which stays encoded. Channel and Action alias the params they were read from.
 type EnvelopeHead struct {
-	Channel   URI
+	Channel   []byte // a URI, as bytes because it is only looked up
 	ServerSeq uint64
-	Action    jsontext.Value // aliases the params it was read from
-	Origin    Origin         // the zero value without one
+	Action    jsontext.Value
+	Origin    Origin // the zero value without one
 	HasOrigin bool
 	Rejected  bool
 }
@@ -163,7 +163,7 @@ func ScanEnvelope(params jsontext.Value) (h EnvelopeHead, err error) {
 	jsonrpc.EachMember(params, func(name []byte, v jsontext.Value) bool {
 		switch string(name) {
 		case "channel":
-			h.Channel, _ = jsonrpc.StringValue(v)
+			h.Channel, _ = jsonrpc.StringBytes(v)
 		case "serverSeq":
 			h.ServerSeq, seqOK = parseSeq(v)
 		case "action":
@@ -175,7 +175,7 @@ func ScanEnvelope(params jsontext.Value) (h EnvelopeHead, err error) {
 		}
 		return true
 	})
-	if h.Channel == "" || !seqOK || h.Action.Kind() != '{' {
+	if len(h.Channel) == 0 || !seqOK || h.Action.Kind() != '{' {
 		return h, fmt.Errorf("envelope needs channel, serverSeq and action")
 	}
 	return h, nil

@@ -117,7 +117,7 @@ func TestEnvelope(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", raw, err)
 		}
-		if h.Channel != "ahp-chat:/c" || h.ServerSeq != 1<<32 || string(h.Action) != action || h.Rejected != c.reject {
+		if string(h.Channel) != "ahp-chat:/c" || h.ServerSeq != 1<<32 || string(h.Action) != action || h.Rejected != c.reject {
 			t.Errorf("%s: head %+v", raw, h)
 		}
 		if h.HasOrigin != c.hasOrigin || h.Origin.ClientID != c.origin.ClientID || h.Origin.ClientSeq != c.origin.ClientSeq {

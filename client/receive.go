@@ -11,7 +11,7 @@ import (
 
 // incoming is an envelope that was read.
 type incoming struct {
-	channel ahp.URI
+	channel []byte // a URI
 	env     reconcile.Envelope
 	raw     jsontext.Value // the envelope as it came
 	bad     bool           // the action is of a known type and could not be read
@@ -44,7 +44,7 @@ func readEnvelope(params jsontext.Value) (*incoming, error) {
 // receiveLocked takes one envelope, live or replayed.
 func (c *Client) receiveLocked(in *incoming, replayed bool) {
 	c.lastSeen = max(c.lastSeen, in.env.ServerSeq)
-	ch := c.channels[in.channel]
+	ch := c.channels[string(in.channel)]
 	switch {
 	case ch == nil:
 		c.stats.Unroutable++ // normal for a moment after an unsubscribe

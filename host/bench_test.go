@@ -274,7 +274,13 @@ func BenchmarkSubscribe(b *testing.B) {
 // BenchmarkRoute is what a receiver does with an envelope before it reduces it:
 // scan the message, read the head, find the channel. The goal is 0.5 µs.
 func BenchmarkRoute(b *testing.B) {
-	msg := []byte(`{"jsonrpc":"2.0","method":"action","params":{"channel":"ahp-chat:/0199c1b2-7d4e-7c9a-9d5b-3f1f8a6f2c11","action":{"type":"chat/delta","turnId":"turn-12","partId":"part-3","content":"some words of an answer "},"serverSeq":123456,"origin":{"clientId":"client-1","clientSeq":42}}}`)
+	const head = `{"jsonrpc":"2.0","method":"action","params":{"channel":"ahp-chat:/0199c1b2-7d4e-7c9a-9d5b-3f1f8a6f2c11","action":{"type":"chat/delta","turnId":"turn-12","partId":"part-3","content":"some words of an answer "},"serverSeq":123456`
+	b.Run("host", func(b *testing.B) { benchRoute(b, head+`}}`) })
+	b.Run("echo", func(b *testing.B) { benchRoute(b, head+`,"origin":{"clientId":"client-1","clientSeq":42}}}`) })
+}
+
+func benchRoute(b *testing.B, text string) {
+	msg := []byte(text)
 	channels := map[ahp.URI]int{"ahp-chat:/0199c1b2-7d4e-7c9a-9d5b-3f1f8a6f2c11": 1}
 	b.ReportAllocs()
 	found := 0
@@ -287,7 +293,7 @@ func BenchmarkRoute(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		found += channels[e.Channel]
+		found += channels[string(e.Channel)]
 	}
 	if found == 0 {
 		b.Fatal("not found")

@@ -100,7 +100,7 @@ func runChat(cmd *cobra.Command, c *client.Client, message string) (*client.Chat
 		return nil, fmt.Errorf("the host has no agent %q", provider)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("create a session: %w", err)
+		return nil, err
 	}
 	if err := s.SetTitle(oneLine(message, 80)).Wait(ctx); err != nil {
 		return nil, fmt.Errorf("name the session: %w", err)
@@ -134,7 +134,7 @@ func (r *runner) finish(ctx context.Context) error {
 	}
 	switch turn.State {
 	case ahp.TurnCancelled:
-		fmt.Fprintln(r.errs, "cancelled by another client")
+		fmt.Fprintln(r.errs, "the turn was cancelled, by another client or by the host")
 		return exitError(exitFailed)
 	case ahp.TurnError:
 		fmt.Fprintln(r.errs, "error: "+errorText(turn))

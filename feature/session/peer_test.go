@@ -35,8 +35,8 @@ func bubble(t *testing.T, p *puppet, opts Options, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, p, opts)
+		defer w.end()
 		test(w)
-		w.end()
 	})
 }
 
@@ -116,6 +116,15 @@ func (w *world) reconnect(p *peer, subscriptions ...ahp.URI) *peer {
 	return q
 }
 
+// resume is reconnect in a world that is never quiet.
+func (w *world) resume(p *peer, subscriptions ...ahp.URI) *peer {
+	q := w.connect(p.name)
+	q.seq = p.seq
+	q.request("reconnect", fmt.Sprintf(`{"channel":"ahp-root://","clientId":%q,"lastSeenServerSeq":0,"subscriptions":%s}`,
+		p.name, list(subscriptions)))
+	return q
+}
+
 // cut ends the connection.
 func (p *peer) cut() {
 	_ = p.conn.Close(1000, "")
@@ -170,7 +179,7 @@ next:
 func (p *peer) send(msg string) {
 	p.t.Helper()
 	if err := p.conn.Write([][]byte{[]byte(msg)}); err != nil {
-		p.t.Fatalf("%s: write: %v", p.name, err)
+		p.t.Errorf("%s: write: %v", p.name, err)
 	}
 }
 

@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -250,13 +252,17 @@ func TestCtrlCCancelsAndNothingIsLeft(t *testing.T) {
 	}
 }
 
-// awaitDead waits until a process is gone or a zombie.
+// awaitDead waits until a process is gone, or a zombie nobody has reaped.
 func awaitDead(ctx context.Context, pid string) error {
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		return err
+	}
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		out, err := exec.Command("ps", "-o", "stat=", "-p", pid).Output()
-		if err != nil || strings.HasPrefix(strings.TrimSpace(string(out)), "Z") {
+		stat, _ := os.ReadFile(filepath.Join("/proc", pid, "stat")) // Linux only
+		if errors.Is(syscall.Kill(n, 0), syscall.ESRCH) || bytes.Contains(stat, []byte(") Z ")) {
 			return nil
 		}
 		select {

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 
+	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/ahp"
 )
 
@@ -29,7 +30,7 @@ func (d *driver) ask(ctx context.Context, turnID, key string, question ahp.Actio
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-d.ctx.Done():
-		return nil, context.Cause(d.ctx)
+		return nil, agent.ErrClosed
 	}
 }
 

@@ -20,6 +20,7 @@ type audit struct {
 	mu     sync.Mutex
 	states map[ahp.URI]any
 	faults []string
+	lax    bool
 	// types counts the host's own actions by type.
 	types map[string]int
 }
@@ -43,6 +44,13 @@ func (a *audit) Write(group []*journal.Record) error {
 		}
 	}
 	return nil
+}
+
+// relax leaves out comparing states by value.
+func (a *audit) relax() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lax = true
 }
 
 func (a *audit) Sync() error  { return nil }
@@ -78,7 +86,7 @@ func (a *audit) action(r *journal.Record) {
 	}
 	if r.Origin.ClientID == "" {
 		a.types[action.ActionType()]++
-		if after == before || bytes.Equal(canonical(before), canonical(after)) {
+		if after == before || !a.lax && bytes.Equal(canonical(before), canonical(after)) {
 			a.fault("%d: the host's %s on %s changes nothing", r.Seq, r.Body, r.Channel)
 		}
 	}

@@ -41,7 +41,6 @@ func (d *driver) relay(e agent.Event) {
 		return
 	}
 	if a := t.parts.action(e); a != nil && !d.f.h.Apply(d.chat, a) {
-		t.parts.interrupt()
 		d.f.count.stale.Inc()
 	}
 }

@@ -163,8 +163,8 @@ func TestDisposeChat(t *testing.T) {
 		a.result("createChat", `{"channel":"`+session+`","chat":"ahp-chat:/2"}`)
 		a.dispatch("ahp-chat:/2", startTurn("t1", "x"))
 		a.result("disposeChat", `{"channel":"ahp-chat:/2"}`)
-		if n := p.alive(); n != 1 {
-			t.Errorf("%d agents alive", n)
+		if n, m := p.alive(), len(w.f.roster.of(session)); n != 1 || m != 1 {
+			t.Errorf("%d agents alive, %d drivers", n, m)
 		}
 		if s := w.state(session); len(s.Chats) != 1 || *s.DefaultChat != chat {
 			t.Errorf("chats %+v", s.Chats)

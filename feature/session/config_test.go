@@ -69,13 +69,14 @@ func TestConfigChangesInSuccession(t *testing.T) {
 		return map[string]jsontext.Value{id: v}, nil
 	}
 	start(t, p, Options{}, func(w *world, a *peer, session, _ ahp.URI) {
+		a.dispatch(session, setMode("first")) // which the agent takes its time for
 		for i := range 10 {
 			a.post(session, setMode(fmt.Sprint(i)))
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		told := p.sessions()[0].settings()
-		if last := told[len(told)-1]; last != `mode="9"` || len(told) > 3 {
+		if last := told[len(told)-1]; last != `mode="9"` || len(told) != 2 {
 			t.Errorf("told %q", told)
 		}
 		if got := w.mode(session); got != `"9"` {
@@ -85,6 +86,28 @@ func TestConfigChangesInSuccession(t *testing.T) {
 			if !strings.Contains(m, `"origin"`) {
 				t.Errorf("the host says %s", m)
 			}
+		}
+	})
+}
+
+// A value that is refused after several changes goes back to what the session
+// had before the first of them.
+func TestConfigRefusedAfterSeveralChanges(t *testing.T) {
+	p := &puppet{}
+	p.setConfig = func(id string, v jsontext.Value) (map[string]jsontext.Value, error) {
+		time.Sleep(time.Second)
+		if string(v) == `"first"` {
+			return map[string]jsontext.Value{id: v}, nil
+		}
+		return nil, errors.New("no")
+	}
+	start(t, p, Options{}, func(w *world, a *peer, session, _ ahp.URI) {
+		for _, mode := range []string{"first", "second", "third"} {
+			a.dispatch(session, setMode(mode))
+		}
+		wait(time.Minute)
+		if got := w.mode(session); got != `"first"` {
+			t.Errorf("mode %s", got)
 		}
 	})
 }

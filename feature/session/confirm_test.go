@@ -209,3 +209,15 @@ func TestPromptReturnsBeforeItsQuestion(t *testing.T) {
 		}
 	})
 }
+
+// The end of another turn withdraws no question of this one.
+func TestEndOfAnotherTurn(t *testing.T) {
+	start(t, &puppet{turn: asks}, Options{}, func(w *world, a *peer, _, chat ahp.URI) {
+		a.dispatch(chat, startTurn("t1", "x"))
+		w.f.roster.chat(chat).cancelled("t0") // an effect that comes late
+		a.dispatch(chat, approve("t1", "c", ""))
+		if got := w.transcript(chat, "t1"); got != "approved=true option= edited=- reason=" {
+			t.Errorf("the agent heard %q", got)
+		}
+	})
+}

@@ -237,9 +237,6 @@ func (d *driver) close() {
 	d.mu.Unlock()
 	if first {
 		d.cancelActive()
-		if t != nil {
-			d.withdraw(t.id)
-		}
 		d.cancel(errStopping)
 		if a != nil {
 			d.discard(a, "closed")

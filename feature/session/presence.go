@@ -66,11 +66,11 @@ func (p *presence) resigned(session ahp.URI, clientID string) {
 	}
 }
 
-// disposed forgets a session that is gone.
+// disposed forgets the active clients of a session that is gone. Of those that
+// were subscribed the host has told already.
 func (p *presence) disposed(session ahp.URI, last *ahp.SessionState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.conns, session)
 	for _, c := range last.ActiveClients {
 		p.forgetLocked(session, c.ClientID)
 	}

@@ -169,6 +169,19 @@ func TestPresenceForgets(t *testing.T) {
 	})
 }
 
+// So does a client that stays connected without a subscription.
+func TestPresenceForgetsDisposedSessions(t *testing.T) {
+	start(t, &puppet{}, Options{}, func(w *world, a *peer, session, _ ahp.URI) {
+		b := w.dial("b")
+		b.dispatch(session, join("b"))
+		a.dispatch(session, join("a"))
+		a.result("disposeSession", `{"channel":"`+session+`"}`)
+		if p := w.f.presence; len(p.conns)+len(p.active) != 0 {
+			t.Errorf("conns %v, active %v", p.conns, p.active)
+		}
+	})
+}
+
 // brings starts a call of a tool that client b brought.
 func (w *world) brings(chat ahp.URI, call string, more ...string) {
 	w.h.Apply(chat, decode(w.t, fmt.Sprintf(`{"type":"chat/toolCallStart","turnId":"t1","toolCallId":%q,"toolName":"n","displayName":"N","contributor":{"kind":"client","clientId":"b"}}`, call)))

@@ -158,6 +158,35 @@ func TestSteeringWhileIdleIsKept(t *testing.T) {
 	})
 }
 
+// A steering message that was left behind starts nothing, nor does it go before
+// what the user queues; it follows when a turn completes.
+func TestSteeringLeftBehind(t *testing.T) {
+	start(t, &puppet{}, Options{}, func(w *world, a *peer, _, chat ahp.URI) {
+		a.dispatch(chat, pend("steering", "s", "steered"))
+		a.dispatch(chat, queue("q", "queued"))
+		equal(t, "prompts", w.puppet.prompted(), "queued", "steered")
+	})
+}
+
+// What an agent emits after its prompt has returned is dropped, also while the
+// turn waits for a steering message to be settled.
+func TestEventsBetweenPromptAndEnd(t *testing.T) {
+	p := &puppet{turn: takesASecond, describe: agent.Description{Steering: true}}
+	p.steer = func(ctx context.Context, m *ahp.Message) bool {
+		<-ctx.Done()
+		p.sessions()[0].say(context.Background(), "t1", "late")
+		return true
+	}
+	start(t, p, Options{}, func(w *world, a *peer, _, chat ahp.URI) {
+		a.dispatch(chat, startTurn("t1", "one"))
+		a.dispatch(chat, pend("steering", "s", "left"))
+		seconds(5)
+		if got := w.transcript(chat, "t1"); got != "" {
+			t.Errorf("transcript %q", got)
+		}
+	})
+}
+
 // A message the agent takes leaves the chat and becomes no turn, even if the
 // turn ends while it is being taken.
 func TestSteeringIsTaken(t *testing.T) {

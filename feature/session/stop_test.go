@@ -84,6 +84,35 @@ func TestStopInEveryPhase(t *testing.T) {
 	}
 }
 
+// A stop cancels the turns; what the agents then say of it is not what happened.
+func TestStopCancelsTurns(t *testing.T) {
+	p := &puppet{turn: func(_ context.Context, s *puppetSession, _ agent.Prompt) agent.Outcome {
+		<-s.done
+		return agent.Outcome{Result: agent.Failed, Err: &ahp.ErrorInfo{ErrorType: "x", Message: "killed"}}
+	}}
+	start(t, p, Options{}, func(w *world, a *peer, _, chat ahp.URI) {
+		a.dispatch(chat, startTurn("t1", "x"))
+		w.end()
+		equal(t, "turns", w.turns(chat), "t1=cancelled")
+	})
+}
+
+// Questions that wait when the feature stops end as closed.
+func TestStopWithdrawsQuestions(t *testing.T) {
+	var got error
+	p := &puppet{turn: func(ctx context.Context, s *puppetSession, q agent.Prompt) agent.Outcome {
+		_, got = s.host.Ask(context.Background(), q.TurnID, &ahp.ChatInputRequest{ID: "r"})
+		return agent.Outcome{}
+	}}
+	start(t, p, Options{}, func(w *world, a *peer, _, chat ahp.URI) {
+		a.dispatch(chat, startTurn("t1", "x"))
+		w.end()
+		if !errors.Is(got, agent.ErrClosed) {
+			t.Errorf("Ask: %v", got)
+		}
+	})
+}
+
 // Nothing begins while the feature stops, and what is asked for is refused.
 func TestStopping(t *testing.T) {
 	start(t, several(), Options{}, func(w *world, a *peer, session, chat ahp.URI) {

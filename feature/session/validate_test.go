@@ -252,6 +252,7 @@ func TestSessionValidation(t *testing.T) {
 		{"config", full, `{"type":"session/configChanged","config":{"mode":"b"}}`, ""},
 		{"nothing of the config", full, `{"type":"session/configChanged","config":{}}`, ""},
 		{"fixed config", full, `{"type":"session/configChanged","config":{"fixed":"y"}}`, "property fixed cannot be changed"},
+		{"fixed config as it is", full, `{"type":"session/configChanged","config":{"fixed":"x"}}`, "property fixed cannot be changed"},
 		{"unknown config", full, `{"type":"session/configChanged","config":{"other":"y"}}`, "property other cannot be changed"},
 		{"replaced", full, `{"type":"session/configChanged","replace":true,"config":{"mode":"b","fixed":"x"}}`, ""},
 		{"replaced with another fixed", full, `{"type":"session/configChanged","replace":true,"config":{"mode":"b","fixed":"y"}}`, "property fixed cannot be changed"},

@@ -49,7 +49,7 @@ func (c *Client) initializeLocked() ahp.InitializeParams {
 }
 
 func (c *Client) reconnectLocked() ahp.ReconnectParams {
-	root, seen := ahp.RootURI, c.lastSeen
+	root, seen := ahp.RootURI, c.seenLocked()
 	p := ahp.ReconnectParams{
 		Channel: &root, ClientID: c.opts.ClientID, LastSeenServerSeq: &seen, Subscriptions: []jsontext.Value{},
 	}
@@ -58,6 +58,24 @@ func (c *Client) reconnectLocked() ahp.ReconnectParams {
 		p.Subscriptions = append(p.Subscriptions, quoted)
 	}
 	return p
+}
+
+// seenLocked is the number up to which every resumable channel is complete: the
+// highest one received, since numbers rise across channels, or the channel's
+// snapshot where that is newer. A channel that was subscribed and then quiet is
+// so resumed by replay and not from scratch.
+func (c *Client) seenLocked() uint64 {
+	seen, first := c.lastSeen, true
+	for _, ch := range c.channels {
+		if ch.phase != open {
+			continue
+		}
+		complete := max(c.lastSeen, ch.machine.Applied())
+		if first || complete < seen {
+			seen, first = complete, false
+		}
+	}
+	return seen
 }
 
 // subscribedLocked lists the channels in use, in a stable order. Resumable ones

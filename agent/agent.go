@@ -17,8 +17,9 @@ type Provider interface {
 	// working directories would have, with the given values applied. It starts
 	// nothing.
 	ResolveConfig(ctx context.Context, dirs []ahp.URI, values map[string]jsontext.Value) (Config, error)
-	// Open starts or reopens one session. The error is a *StartError, or wraps
-	// one, when the agent could not be started.
+	// Open starts or reopens one session. Ctx lives as long as the agent may and
+	// ends when the host gives up on it. The error is a *StartError, or wraps one,
+	// when the agent could not be started.
 	Open(ctx context.Context, spec Spec, host Host) (Session, error)
 	// Close ends every session and waits for them.
 	Close() error
@@ -53,15 +54,15 @@ type Spec struct {
 
 // Session is one running agent for one chat.
 type Session interface {
-	// Prompt runs one turn and returns when the agent's own turn is over. A
-	// cancelled ctx means the caller gives up on the agent altogether; an
-	// ordinary cancel is Cancel.
+	// Prompt runs one turn and returns when the agent's own turn is over, and
+	// after Close at the latest. A cancelled ctx means the caller gives up on the
+	// agent altogether; an ordinary cancel is Cancel.
 	Prompt(ctx context.Context, p Prompt) Outcome
 	// Cancel asks the agent to stop the turn and returns at once. Another turn
 	// or none is ignored.
 	Cancel(turnID string)
 	// Steer offers a message for the running turn and reports whether the agent
-	// took it.
+	// took it. It returns when ctx ends.
 	Steer(ctx context.Context, m *ahp.Message) bool
 	// SetConfig changes one value and returns those the agent has now.
 	SetConfig(ctx context.Context, id string, value jsontext.Value) (map[string]jsontext.Value, error)

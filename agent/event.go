@@ -37,7 +37,7 @@ type ToolContent struct {
 	Content            []ahp.ToolResultContent
 }
 
-// ToolFinished ends a call.
+// ToolFinished ends a call that runs: after ToolRunning, or an approved Confirm.
 type ToolFinished struct {
 	TurnID, ToolCallID string
 	Result             ahp.ToolCallResult

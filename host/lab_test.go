@@ -55,6 +55,7 @@ func (l *lab) Register(r *Registry) error {
 			Validate: func(any, ahp.Action, Actor) string { return "" },
 		}),
 		r.Request(ahp.MethodCreateSession, l.createSession),
+		r.Request(ahp.MethodDisposeSession, l.disposeSession),
 		r.Request("x-panic", func(context.Context, *Request) jsonrpc.Reply {
 			if l.tame {
 				return jsonrpc.Reply{}
@@ -102,6 +103,13 @@ func (l *lab) effect(ctx context.Context, e Committed) {
 	if strings.HasSuffix(e.Action.(*ahp.ChatTurnStarted).TurnID, "trap") && !l.tame {
 		panic("an effect fell into the trap")
 	}
+}
+
+func (l *lab) disposeSession(_ context.Context, r *Request) jsonrpc.Reply {
+	if !l.h.Remove(r.Channel) {
+		return jsonrpc.Reply{Err: ahp.ErrSessionNotFound}
+	}
+	return jsonrpc.Reply{}
 }
 
 func (l *lab) createSession(_ context.Context, r *Request) jsonrpc.Reply {

@@ -53,7 +53,30 @@ func (x *handler) HandleRequest(ctx context.Context, m jsonrpc.Message) jsonrpc.
 	if err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
+	if err := c.permitted(m.Method, channel); err != nil {
+		return jsonrpc.Reply{Err: err}
+	}
 	return handle(ctx, &Request{Conn: c, Method: m.Method, Channel: channel, Params: m.Params})
+}
+
+// permitted asks the policy about the commands that create and end channels. For
+// who may not see a channel it does not exist (AHP core, 17, 6).
+func (c *Conn) permitted(method string, channel ahp.URI) error {
+	allow := func(op Op) bool { return c.h.policy.Allow(c.principal, op, channel) }
+	switch method {
+	case ahp.MethodCreateSession, ahp.MethodCreateChat:
+		if !allow(OpCreate) {
+			return ahp.ErrPermissionDenied
+		}
+	case ahp.MethodDisposeSession, ahp.MethodDisposeChat:
+		if !allow(OpSee) {
+			return missingError(channel)
+		}
+		if !allow(OpDispose) {
+			return ahp.ErrPermissionDenied
+		}
+	}
+	return nil
 }
 
 // channelOf reads params.channel, which every request carries.

@@ -155,10 +155,10 @@ func (c *Client) removedLocked(uri ahp.URI) {
 }
 
 // unlinkLocked adjusts the channels to the loss of the connection.
-func (c *Client) unlinkLocked() {
+func (c *Client) unlinkLocked(cause error) {
 	for _, ch := range c.channels {
 		if ch.phase == opening {
-			c.goneLocked(ch, &LostError{Method: ahp.MethodSubscribe, Sent: true, Cause: c.status.Err})
+			c.goneLocked(ch, &LostError{Method: ahp.MethodSubscribe, Sent: true, Cause: cause})
 		}
 		ch.early = nil
 	}

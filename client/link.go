@@ -115,7 +115,7 @@ func (l *link) closeLoop() {
 	l.dropLocked()
 	if l.c.link == l {
 		l.c.link = nil
-		l.c.unlinkLocked()
+		l.c.unlinkLocked(context.Cause(l.ctx))
 		if l.c.ctx.Err() == nil {
 			l.c.lostLocked(context.Cause(l.ctx))
 		}

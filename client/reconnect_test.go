@@ -395,8 +395,7 @@ func TestVolatileChannelIsFreshOneRoundTripAfterTheReconnect(t *testing.T) {
 		if err := w.h.Create(uri, root("after"), ""); err != nil {
 			t.Fatal(err)
 		}
-		waitState(t, c, client.Reconnecting)
-		waitState(t, c, client.Live)
+		waitBack(t, c)
 		live := time.Now()
 		err := watch.Wait(t.Context(), func(s any) bool { return s.(*ahp.ResourceWatchState).Root == "after" })
 		if err != nil {

@@ -136,6 +136,13 @@ func waitState(t *testing.T, c *client.Client, want client.State) {
 	t.Fatalf("state is %v, want %v", c.Status(), want)
 }
 
+// waitBack waits until a connection that was just cut is live again.
+func waitBack(t *testing.T, c *client.Client) {
+	t.Helper()
+	waitState(t, c, client.Reconnecting)
+	waitState(t, c, client.Live)
+}
+
 // must returns a function that gives the value or fails the test.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {

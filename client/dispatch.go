@@ -76,7 +76,7 @@ func (c *Client) dispatchLocked(ch *channel, d *Dispatch, body jsontext.Value) {
 	d.seq = c.clientSeq
 	d.msg = appendDispatch(ch.uri, d.seq, body)
 	ch.dispatches[d.seq] = d
-	ch.machine.Dispatch(d.seq, d.action)
+	ch.machine.Dispatch(d.seq, d.action, body)
 	if l := c.link; l != nil && !l.dropped {
 		l.pushLocked(outgoing{msg: d.msg, dispatch: d})
 	}

@@ -25,7 +25,7 @@ func readEnvelope(params jsontext.Value) (*incoming, error) {
 		return nil, err
 	}
 	in := &incoming{channel: head.Channel, raw: params}
-	in.env = reconcile.Envelope{ServerSeq: head.ServerSeq, Rejected: head.Rejected}
+	in.env = reconcile.Envelope{ServerSeq: head.ServerSeq, Body: head.Action, Rejected: head.Rejected}
 	if head.HasOrigin {
 		in.env.Origin = head.Origin
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/reconcile"
 	"github.com/causeway-ahp/causeway/reducer"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // longChat is a chat of 1,000 turns whose active turn holds 2 MB of text.
@@ -39,45 +40,63 @@ func ownActions(n int) []ahp.Action {
 	return list
 }
 
-// BenchmarkForeign receives a delta under pending actions. The cost must follow
-// the number of pending actions only.
+// pendingUnder returns the machine of a long chat with own actions in flight.
+func pendingUnder(pending int) *reconcile.Channel {
+	c := reconcile.New(me, reducer.Apply, longChat(), 0)
+	for i, a := range ownActions(pending) {
+		c.Dispatch(uint64(i+1), a, encoded(a))
+		c.Written(uint64(i + 1))
+	}
+	return c
+}
+
+// BenchmarkForeign receives what an agent streams, and something that everything
+// pending must be rebased on. The cost must follow the number of pending actions
+// only.
 func BenchmarkForeign(b *testing.B) {
-	for _, pending := range []int{0, 1, 10} {
-		b.Run(fmt.Sprintf("pending=%d", pending), func(b *testing.B) {
-			c := reconcile.New(me, reducer.Apply, longChat(), 0)
-			for i, a := range ownActions(pending) {
-				c.Dispatch(uint64(i+1), a)
-				c.Written(uint64(i + 1))
-			}
-			var delta ahp.Action = &ahp.ChatDelta{TurnID: "active", PartID: "text", Content: "twelve bytes"}
-			b.ReportAllocs()
-			seq := uint64(0)
-			for b.Loop() {
-				seq++
-				c.Receive(reconcile.Envelope{ServerSeq: seq, Action: delta})
-			}
-		})
+	for name, a := range map[string]ahp.Action{
+		"delta":    &ahp.ChatDelta{TurnID: "active", PartID: "text", Content: "twelve bytes"},
+		"activity": &ahp.ChatActivityChanged{Activity: new("thinking")},
+	} {
+		for _, pending := range []int{0, 1, 10} {
+			b.Run(fmt.Sprintf("%s/pending=%d", name, pending), func(b *testing.B) {
+				c := pendingUnder(pending)
+				b.ReportAllocs()
+				seq := uint64(0)
+				for b.Loop() {
+					seq++
+					c.Receive(reconcile.Envelope{ServerSeq: seq, Action: a})
+				}
+			})
+		}
 	}
 }
 
 // BenchmarkEcho dispatches an action and receives the echo of the oldest one, so
-// that ten are always pending.
+// that ten are always pending: word for word, as hosts send it, or altered.
 func BenchmarkEcho(b *testing.B) {
 	const pending = 10
-	c := reconcile.New(me, reducer.Apply, longChat(), 0)
-	actions := ownActions(pending)
-	dispatch := func(seq uint64) {
-		c.Dispatch(seq, actions[seq%pending])
-		c.Written(seq)
-	}
-	for seq := uint64(1); seq <= pending; seq++ {
-		dispatch(seq)
-	}
-	b.ReportAllocs()
-	seq := uint64(0)
-	for b.Loop() {
-		seq++
-		dispatch(seq + pending)
-		c.Receive(echo(seq, seq, actions[seq%pending]))
+	for _, altered := range []bool{false, true} {
+		b.Run(fmt.Sprintf("altered=%v", altered), func(b *testing.B) {
+			c := pendingUnder(pending)
+			actions := ownActions(pending)
+			bodies := make([]jsontext.Value, pending)
+			for i, a := range actions {
+				bodies[i] = encoded(a)
+			}
+			b.ReportAllocs()
+			seq := uint64(0)
+			for b.Loop() {
+				seq++
+				i := (seq - 1) % pending
+				c.Dispatch(seq+pending, actions[i], bodies[i])
+				c.Written(seq + pending)
+				e := echo(seq, seq, actions[i])
+				if !altered {
+					e.Body = bodies[i]
+				}
+				c.Receive(e)
+			}
+		})
 	}
 }

@@ -1,6 +1,9 @@
 package reconcile
 
-import "github.com/causeway-ahp/causeway/ahp"
+import (
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Reduce applies an action to a state and returns the new state, or the same
 // value for a no-op. It must be pure, as those of package reducer are.
@@ -10,6 +13,9 @@ type Reduce func(state any, a ahp.Action) any
 type Entry struct {
 	ClientSeq uint64
 	Action    ahp.Action
+	// Body is the action as it was encoded, to recognise an echo that changes
+	// nothing. It may be nil.
+	Body jsontext.Value
 	// Written says that the action was handed to a transport: the host may
 	// have applied it.
 	Written bool
@@ -50,9 +56,9 @@ func (c *Channel) Pending() []Entry { return append([]Entry(nil), c.pending...) 
 func (c *Channel) Len() int { return len(c.pending) }
 
 // Dispatch adds an own action, unwritten, and shows it at once. clientSeq must be
-// above that of every earlier dispatch.
-func (c *Channel) Dispatch(clientSeq uint64, a ahp.Action) {
-	c.pending = append(c.pending, Entry{ClientSeq: clientSeq, Action: a})
+// above that of every earlier dispatch; body is the encoded action or nil.
+func (c *Channel) Dispatch(clientSeq uint64, a ahp.Action, body jsontext.Value) {
+	c.pending = append(c.pending, Entry{ClientSeq: clientSeq, Action: a, Body: body})
 	c.optimistic = c.reduce(c.optimistic, a)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/causeway-ahp/causeway/internal/scale"
 	"github.com/causeway-ahp/causeway/reconcile"
 	"github.com/causeway-ahp/causeway/reducer"
+	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 )
 
@@ -138,7 +139,7 @@ func (w *world) anyChannel(t *rapid.T) int {
 func action(t *rapid.T) ahp.Action {
 	id := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "id")
 	text := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "text")
-	switch rapid.IntRange(0, 6).Draw(t, "kind") {
+	switch rapid.IntRange(0, 8).Draw(t, "kind") {
 	case 0:
 		return &ahp.ChatPendingMessageRemoved{Kind: ahp.PendingQueued, ID: id}
 	case 1:
@@ -150,7 +151,11 @@ func action(t *rapid.T) ahp.Action {
 	case 4:
 		return &ahp.ChatTurnCancelled{TurnID: id}
 	case 5:
-		return &ahp.UnknownAction{Type: "chat/fromTheFuture"}
+		return &ahp.UnknownAction{Type: "chat/fromTheFuture", Raw: jsontext.Value(`{"type":"chat/fromTheFuture"}`)}
+	case 6:
+		return &ahp.ChatResponsePart{TurnID: id, Part: ahp.ResponsePart{Part: &ahp.MarkdownPart{ID: "p"}}}
+	case 7:
+		return &ahp.ChatDelta{TurnID: id, PartID: "p", Content: text}
 	}
 	return &ahp.ChatPendingMessageSet{Kind: ahp.PendingQueued, ID: id, Message: ahp.UserMessage(text)}
 }
@@ -179,7 +184,11 @@ func (w *world) dispatch(t *rapid.T) {
 	p, ch, a := w.anyClient(t), w.anyChannel(t), action(t)
 	p.clientSeq++
 	p.sent[p.clientSeq] = a
-	p.machines[ch].Dispatch(p.clientSeq, a)
+	var body jsontext.Value
+	if rapid.Bool().Draw(t, "encoded") {
+		body = encoded(a)
+	}
+	p.machines[ch].Dispatch(p.clientSeq, a, body)
 }
 
 // write hands the oldest unwritten actions of a client to its transport.
@@ -218,7 +227,7 @@ func (w *world) broadcast(ch int, a ahp.Action, origin ahp.Origin) {
 		return
 	}
 	w.seq++
-	e := reconcile.Envelope{ServerSeq: w.seq, Action: a, Origin: origin}
+	e := reconcile.Envelope{ServerSeq: w.seq, Action: a, Body: encoded(a), Origin: origin}
 	w.channels[ch].accept(e)
 	for _, p := range w.clients {
 		if p.online {
@@ -252,16 +261,16 @@ func (w *world) processOne(p *peer) {
 	w.broadcast(m.channel, copyOf(m.action), origin)
 }
 
-func copyOf(a ahp.Action) ahp.Action {
-	if u, ok := a.(*ahp.UnknownAction); ok {
-		c := *u
-		return &c
-	}
+func encoded(a ahp.Action) jsontext.Value {
 	raw, err := ahp.EncodeAction(a)
 	if err != nil {
 		panic(err)
 	}
-	c, err := ahp.DecodeAction(raw)
+	return raw
+}
+
+func copyOf(a ahp.Action) ahp.Action {
+	c, err := ahp.DecodeAction(encoded(a))
 	if err != nil {
 		panic(err)
 	}

@@ -1,6 +1,9 @@
 package reconcile
 
-import "github.com/causeway-ahp/causeway/ahp"
+import (
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // Result is how a dispatch ended.
 type Result uint8
@@ -66,7 +69,8 @@ func (k Kind) String() string {
 type Envelope struct {
 	ServerSeq uint64
 	Action    ahp.Action
-	Origin    ahp.Origin // the zero value without one
+	Body      jsontext.Value // the action as it came; it may be nil
+	Origin    ahp.Origin     // the zero value without one
 	Rejected  bool
 	Reason    string
 }

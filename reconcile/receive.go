@@ -1,5 +1,7 @@
 package reconcile
 
+import "bytes"
+
 // Receive takes one envelope of the channel, live or replayed, and returns what
 // it was and which dispatches it ended (AHP core, 7).
 //
@@ -9,6 +11,7 @@ package reconcile
 func (c *Channel) Receive(e Envelope) (Kind, []Outcome) {
 	stale := e.ServerSeq <= c.applied
 	c.applied = max(c.applied, e.ServerSeq)
+	echoed := c.isEcho(&e)
 	outcomes, own := c.settle(&e)
 	kind := classify(&e, own, stale)
 	before := c.confirmed
@@ -19,10 +22,24 @@ func (c *Channel) Receive(e Envelope) (Kind, []Outcome) {
 	switch {
 	case len(c.pending) == 0:
 		c.optimistic = c.confirmed
-	case own || before != c.confirmed:
+	case !own && before == c.confirmed, echoed && !stale:
+		// An action moved from pending to confirmed, or nothing happened.
+	case kind == Foreign && c.commutes(e.Action):
+		c.optimistic = c.reduce(c.optimistic, e.Action)
+	default:
 		c.refold()
 	}
 	return kind, outcomes
+}
+
+// isEcho reports whether an envelope confirms the head of pending word for word.
+// Reducing the host's copy first is then the same as reducing the own one first.
+func (c *Channel) isEcho(e *Envelope) bool {
+	if len(c.pending) == 0 || e.Rejected || e.Origin.ClientID != c.self {
+		return false
+	}
+	head := &c.pending[0]
+	return head.ClientSeq == e.Origin.ClientSeq && head.Written && head.Body != nil && bytes.Equal(head.Body, e.Body)
 }
 
 func classify(e *Envelope, own, stale bool) Kind {

@@ -36,7 +36,7 @@ func begin(actions ...ahp.Action) *reconcile.Channel {
 	c := reconcile.New(me, reducer.Apply, session("old"), 10)
 	for i, a := range actions {
 		seq := uint64(i + 1)
-		c.Dispatch(seq, a)
+		c.Dispatch(seq, a, nil)
 		c.Written(seq)
 	}
 	return c
@@ -156,7 +156,7 @@ func TestOwnOriginWithoutPendingIsForeign(t *testing.T) {
 
 func TestWhatNeverLeftCannotBeEchoed(t *testing.T) {
 	c := begin()
-	c.Dispatch(1, title("unwritten"))
+	c.Dispatch(1, title("unwritten"), nil)
 	receive(t, c, echo(11, 1, title("another process with this id")), reconcile.Foreign)
 	wantTitles(t, c, "another process with this id", "unwritten")
 	if c.Len() != 1 {
@@ -191,7 +191,7 @@ func TestUnknownActionAdvancesAndPops(t *testing.T) {
 
 func TestReplayEndsWhatItDoesNotShow(t *testing.T) {
 	c := begin(title("applied"), read(true))
-	c.Dispatch(3, title("queued while away"))
+	c.Dispatch(3, title("queued while away"), nil)
 	receive(t, c, echo(11, 1, title("applied")), reconcile.Own, confirmed(1))
 	wantOutcomes(t, c.Replayed(), unknown(2))
 	wantTitles(t, c, "applied", "queued while away")
@@ -202,7 +202,7 @@ func TestReplayEndsWhatItDoesNotShow(t *testing.T) {
 
 func TestSnapshotEndsWhatWasWritten(t *testing.T) {
 	c := begin(title("written"))
-	c.Dispatch(2, title("queued while away"))
+	c.Dispatch(2, title("queued while away"), nil)
 	wantOutcomes(t, c.Reset(session("fresh"), 99), unknown(1))
 	wantTitles(t, c, "fresh", "queued while away")
 	if c.Applied() != 99 {
@@ -229,7 +229,7 @@ func TestSnapshotMayGoBackInNumbers(t *testing.T) {
 func TestSecondLossDuringTheDrainClearsOnlyWhatWasWritten(t *testing.T) {
 	c := begin()
 	for seq := uint64(1); seq <= 3; seq++ {
-		c.Dispatch(seq, title(fmt.Sprint(seq)))
+		c.Dispatch(seq, title(fmt.Sprint(seq)), nil)
 	}
 	c.Written(1)
 	wantOutcomes(t, c.Replayed(), unknown(1))
@@ -240,7 +240,7 @@ func TestSecondLossDuringTheDrainClearsOnlyWhatWasWritten(t *testing.T) {
 
 func TestRemovedChannelEndsEverything(t *testing.T) {
 	c := begin(title("written"))
-	c.Dispatch(2, title("not written"))
+	c.Dispatch(2, title("not written"), nil)
 	wantOutcomes(t, c.Remove(), unknown(1), unsent(2))
 	wantTitles(t, c, "old", "old")
 }
@@ -251,7 +251,7 @@ func TestEqualContentOfTwoClientsStaysTwoEntries(t *testing.T) {
 	c := reconcile.New(me, reducer.Apply, reducer.New(ahp.KindChat), 0)
 	mine := &ahp.ChatPendingMessageSet{Kind: ahp.PendingQueued, ID: "m1", Message: ahp.UserMessage("same")}
 	theirs := &ahp.ChatPendingMessageSet{Kind: ahp.PendingQueued, ID: "m2", Message: ahp.UserMessage("same")}
-	c.Dispatch(1, mine)
+	c.Dispatch(1, mine, nil)
 	c.Written(1)
 	steps := []struct {
 		e    reconcile.Envelope
@@ -279,13 +279,13 @@ func TestRejectedSubsetEqualsNeverSent(t *testing.T) {
 		var refused []reconcile.Envelope
 		for seq := uint64(1); seq <= uint64(n); seq++ {
 			a := action(t)
-			all.Dispatch(seq, a)
+			all.Dispatch(seq, a, nil)
 			all.Written(seq)
 			if rapid.Bool().Draw(t, "rejected") {
 				refused = append(refused, rejection(seq, seq, a))
 				continue
 			}
-			kept.Dispatch(seq, a)
+			kept.Dispatch(seq, a, nil)
 			kept.Written(seq)
 		}
 		// The transport is ordered, so a rejection ends what stands before it;
@@ -331,8 +331,8 @@ func TestPendingThatNoLongerAppliesIsSkipped(t *testing.T) {
 	}
 	c.Receive(foreign(1, set("a")))
 	c.Receive(foreign(2, set("b")))
-	c.Dispatch(1, &ahp.ChatQueuedMessagesReordered{Order: []string{"b", "a"}})
-	c.Dispatch(2, &ahp.ChatDraftChanged{Draft: ahp.UserMessage("draft")})
+	c.Dispatch(1, &ahp.ChatQueuedMessagesReordered{Order: []string{"b", "a"}}, nil)
+	c.Dispatch(2, &ahp.ChatDraftChanged{Draft: ahp.UserMessage("draft")}, nil)
 	c.Receive(foreign(3, &ahp.ChatPendingMessageRemoved{Kind: ahp.PendingQueued, ID: "b"}))
 	s := c.Optimistic().(*ahp.ChatState)
 	if len(s.QueuedMessages) != 1 || s.QueuedMessages[0].ID != "a" || s.Draft == nil || c.Len() != 2 {
@@ -344,7 +344,7 @@ func TestPendingThatNoLongerAppliesIsSkipped(t *testing.T) {
 func TestRollbackOfTwoWritesInBothOrders(t *testing.T) {
 	t.Run("second, then first", func(t *testing.T) {
 		c := begin(title("1"))
-		c.Dispatch(2, title("2"))
+		c.Dispatch(2, title("2"), nil)
 		wantTitles(t, c, "old", "2")
 		c.Written(2)
 		// The answers come in order; the first one is confirmed here.
@@ -365,7 +365,7 @@ func TestRollbackOfTwoWritesInBothOrders(t *testing.T) {
 func TestRepeatedTurnStartDoesNotResetTheTurn(t *testing.T) {
 	start := &ahp.ChatTurnStarted{TurnID: "t", StartedAt: "2026-10-01T00:00:00.000Z", Message: ahp.UserMessage("go")}
 	c := reconcile.New(me, reducer.Apply, reducer.New(ahp.KindChat), 0)
-	c.Dispatch(1, start)
+	c.Dispatch(1, start, nil)
 	c.Written(1)
 	c.Receive(foreign(1, start)) // the host had it from an earlier life of this client
 	c.Receive(foreign(2, &ahp.ChatResponsePart{TurnID: "t", Part: ahp.ResponsePart{Part: &ahp.MarkdownPart{ID: "p"}}}))
@@ -374,4 +374,54 @@ func TestRepeatedTurnStartDoesNotResetTheTurn(t *testing.T) {
 	if s.ActiveTurn == nil || s.ActiveTurn.ResponseParts.Len() != 1 {
 		t.Fatalf("active turn %+v, want its part kept", s.ActiveTurn)
 	}
+}
+
+// What is reduced on top instead of underneath must come to the same.
+func TestStreamedActionsCommuteWithWhatIsBesideTurns(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := reconcile.New(me, reducer.Apply, reducer.New(ahp.KindChat), 0)
+		c.Receive(foreign(1, &ahp.ChatTurnStarted{TurnID: "a", StartedAt: "2026-10-01T00:00:00.000Z", Message: ahp.UserMessage("go")}))
+		c.Receive(foreign(2, &ahp.ChatResponsePart{TurnID: "a", Part: ahp.ResponsePart{Part: &ahp.MarkdownPart{ID: "p"}}}))
+		c.Receive(foreign(3, &ahp.ChatToolCallStart{ToolCallRef: ahp.ToolCallRef{TurnID: "a", ToolCallID: "call"}}))
+		for seq := range uint64(rapid.IntRange(0, 4).Draw(t, "pending")) {
+			c.Dispatch(seq+1, action(t), nil)
+		}
+		for seq := range uint64(rapid.IntRange(1, 6).Draw(t, "streamed")) {
+			c.Receive(foreign(seq+4, streamed(t)))
+			want := c.Confirmed()
+			for _, e := range c.Pending() {
+				want = reducer.Apply(want, e.Action)
+			}
+			if got, want := text(t, c.Optimistic()), text(t, want); got != want {
+				t.Fatalf("optimistic\n got %s\nwant %s", got, want)
+			}
+		}
+	})
+}
+
+func streamed(t *rapid.T) ahp.Action {
+	ref := ahp.ToolCallRef{TurnID: "a", ToolCallID: "call"}
+	return rapid.SampledFrom([]ahp.Action{
+		&ahp.ChatDelta{TurnID: "a", PartID: "p", Content: "x"},
+		&ahp.ChatReasoning{TurnID: "a", PartID: "p", Content: "x"},
+		&ahp.ChatUsage{TurnID: "a", Usage: &ahp.UsageInfo{}},
+		&ahp.ChatToolCallDelta{ToolCallRef: ref, Content: new("x")},
+		&ahp.ChatToolCallContentChanged{ToolCallRef: ref, Content: []ahp.ToolResultContent{ahp.TextContent("x")}},
+	}).Draw(t, "streamed")
+}
+
+func TestEchoWordForWordLeavesTheOptimisticStateAlone(t *testing.T) {
+	c := reconcile.New(me, reducer.Apply, session("old"), 10)
+	for seq, a := range []ahp.Action{title("first"), read(true)} {
+		c.Dispatch(uint64(seq+1), a, encoded(a))
+		c.Written(uint64(seq + 1))
+	}
+	before := c.Optimistic()
+	e := echo(11, 1, title("first"))
+	e.Body = encoded(title("first"))
+	receive(t, c, e, reconcile.Own, confirmed(1))
+	if c.Optimistic() != before {
+		t.Error("the optimistic state was derived anew")
+	}
+	wantTitles(t, c, "first", "first")
 }

@@ -1,8 +1,7 @@
-// Command mirror keeps a file that holds the confirmed state of a session's
-// default chat, as JSON. The file is replaced as a whole, at most once a second,
-// and is right again after any loss of the connection.
+// Command mirror keeps a copy of a session in a file, as JSON, current while it
+// runs:
 //
-//	mirror ws://127.0.0.1:7433/?tkn=TOKEN ahp-session:/ID chat.json
+//	mirror ws://127.0.0.1:7433/?tkn=… ahp-session:/… session.json
 package main
 
 import (
@@ -12,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/client"
@@ -25,65 +23,53 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := mirror(ctx, os.Args[1], os.Args[2], os.Args[3]); err != nil {
+	if err := mirror(ctx, os.Args[1], os.Args[2], os.Args[3]); err != nil && ctx.Err() == nil {
 		fmt.Fprintln(os.Stderr, "mirror:", err)
 		os.Exit(1)
 	}
 }
 
-func mirror(ctx context.Context, url string, session ahp.URI, file string) error {
+func mirror(ctx context.Context, url string, uri ahp.URI, file string) error {
 	c, err := client.Dial(ctx, url, client.Options{})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	s, err := c.Session(ctx, session)
+	session, err := c.Session(ctx, uri)
 	if err != nil {
 		return err
 	}
-	chat, err := s.DefaultChat(ctx)
-	if err != nil {
-		return err
-	}
-	return follow(ctx, chat, file)
-}
-
-// follow writes the state whenever it differs from what was written, until ctx
-// ends.
-func follow(ctx context.Context, chat *client.Chat, file string) error {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	var written any
-	for {
-		if state := chat.Confirmed(); state != written {
-			if err := replace(file, state); err != nil {
-				return err
-			}
-			written = state
+	for u, err := range session.Updates(ctx) {
+		if errors.Is(err, client.ErrSlowReader) {
+			continue // a snapshot comes next
 		}
-		select {
-		case <-tick.C:
-		case <-chat.Done():
-			return chat.Err()
-		case <-ctx.Done():
-			return nil
+		if err != nil {
+			return err
+		}
+		if u.Kind == client.Pending {
+			continue // the host has not decided
+		}
+		if err := save(file, session.Confirmed()); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-// replace writes a file whole: a reader sees the old state or the new one.
-func replace(file string, state any) error {
+// save replaces the file as a whole, so that its readers never see half a state.
+func save(file string, state any) error {
 	raw, err := ahp.Marshal(state)
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
+	tmp, err := os.CreateTemp(filepath.Dir(file), ".mirror-*")
 	if err != nil {
 		return err
 	}
-	_, err = tmp.Write(append(raw, '\n'))
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(raw)
 	if err = errors.Join(err, tmp.Close()); err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
+		return err
 	}
 	return os.Rename(tmp.Name(), file)
 }

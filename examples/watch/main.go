@@ -1,7 +1,8 @@
-// Command watch prints what happens in one session: each change of its default
-// chat, as it comes, over lost connections as well.
+// Command watch prints what happens in a chat, as it happens:
 //
-//	watch ws://127.0.0.1:7433/?tkn=TOKEN ahp-session:/ID
+//	watch ws://127.0.0.1:7433/?tkn=… ahp-chat:/…
+//
+// It survives restarts of the network and of the host.
 package main
 
 import (
@@ -17,7 +18,7 @@ import (
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: watch URL SESSION")
+		fmt.Fprintln(os.Stderr, "usage: watch URL CHAT")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -28,17 +29,13 @@ func main() {
 	}
 }
 
-func watch(ctx context.Context, url string, session ahp.URI) error {
+func watch(ctx context.Context, url string, uri ahp.URI) error {
 	c, err := client.Dial(ctx, url, client.Options{})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	s, err := c.Session(ctx, session)
-	if err != nil {
-		return err
-	}
-	chat, err := s.DefaultChat(ctx)
+	chat, err := c.Chat(ctx, uri)
 	if err != nil {
 		return err
 	}
@@ -49,23 +46,22 @@ func watch(ctx context.Context, url string, session ahp.URI) error {
 		if err != nil {
 			return err
 		}
-		tell(u)
+		show(u)
 	}
 	return nil
 }
 
-func tell(u client.Update) {
-	state := u.State.(*ahp.ChatState)
+func show(u client.Update) {
 	switch a := u.Action.(type) {
 	case nil:
-		fmt.Printf("%d turns so far\n", state.Turns.Len())
+		fmt.Printf("-- %d turns so far\n", u.State.(*ahp.ChatState).Turns.Len())
 	case *ahp.ChatTurnStarted:
-		fmt.Printf("> %s\n", a.Message.Text)
+		if u.Kind != client.Confirmed && a.Message != nil { // own ones were shown as pending
+			fmt.Printf("> %s\n", a.Message.Text)
+		}
 	case *ahp.ChatDelta:
 		fmt.Print(a.Content)
-	case *ahp.ChatTurnComplete:
-		fmt.Printf("\ncomplete after %v ms\n", a.Duration)
-	default:
-		fmt.Println(a.ActionType())
+	case *ahp.ChatTurnComplete, *ahp.ChatTurnCancelled, *ahp.ChatError:
+		fmt.Printf("\n-- %s\n", a.ActionType())
 	}
 }

@@ -201,8 +201,6 @@ func (c *Client) installLocked(l *link, ch *channel, s snapshot) {
 		ch.machine.Rebase(s.state, s.fromSeq)
 	}
 	ch.phase = open
-	// A host sends everything up to a snapshot before it (AHP core, 6.3, 5).
-	c.lastSeen = max(c.lastSeen, s.fromSeq)
 	ch.publishLocked(Update{Kind: Snapshot, ServerSeq: s.fromSeq}, true)
 	early := ch.early
 	ch.early = nil

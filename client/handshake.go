@@ -63,7 +63,8 @@ func (c *Client) reconnectLocked() ahp.ReconnectParams {
 // seenLocked is the number up to which every resumable channel is complete: the
 // highest one received, since numbers rise across channels, or the channel's
 // snapshot where that is newer. A channel that was subscribed and then quiet is
-// so resumed by replay and not from scratch.
+// so resumed by replay and not from scratch. One channel's snapshot says nothing
+// of the others: a host may still hold back what is older there.
 func (c *Client) seenLocked() uint64 {
 	seen, first := c.lastSeen, true
 	for _, ch := range c.channels {

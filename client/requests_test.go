@@ -272,65 +272,6 @@ func TestHostRequestsAreAnswered(t *testing.T) {
 	})
 }
 
-// No failure leaves a goroutine behind: the bubble would not end.
-func TestCloseWaitsForEverything(t *testing.T) {
-	stalled := func(w *world) { w.link("laptop").Stall() }
-	cases := map[string]struct {
-		before func(w *world) // the client is made
-		after  func(t *testing.T, w *world, c *client.Client)
-	}{
-		"at once":             {},
-		"while refused":       {before: func(w *world) { w.link("laptop").Refuse(true) }},
-		"while dialling":      {before: stalled},
-		"while live":          {after: func(t *testing.T, _ *world, c *client.Client) { _ = c.Ready(t.Context()) }},
-		"during a handshake":  {before: func(w *world) { w.link("laptop").CutAfter(simnet.Down, 200) }},
-		"after the host left": {after: func(t *testing.T, w *world, c *client.Client) { _ = c.Ready(t.Context()); w.link("laptop").Cut() }},
-		"with a stuck writer": {after: func(t *testing.T, w *world, c *client.Client) {
-			_ = c.Ready(t.Context())
-			_, chat := w.newSession(c)
-			w.link("laptop").Set(simnet.Profile{BufferBytes: 16})
-			w.link("laptop").Stall()
-			chat.Dispatch(&ahp.ChatDraftChanged{Draft: ahp.UserMessage(strings.Repeat("x", 4096))})
-		}},
-		"with a stuck subscribe": {after: func(t *testing.T, w *world, c *client.Client) {
-			_ = c.Ready(t.Context())
-			w.link("laptop").Stall()
-			go func() { _, _ = c.Root(t.Context()) }()
-		}},
-		"with a stuck list": {after: func(t *testing.T, w *world, c *client.Client) {
-			_ = c.Ready(t.Context())
-			must(c.Sessions(t.Context()))(t)
-			w.link("laptop").CutAfter(simnet.Down, 1)
-			_, _ = c.Root(t.Context())
-			_ = c.Ping(t.Context())
-		}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, w *world) {
-				if tc.before != nil {
-					tc.before(w)
-				}
-				opts := client.Options{Dialer: w.net.Dialer("laptop")}
-				c := client.New(t.Context(), client.WebSocket("ws://"+hostAddr+"/", opts), opts)
-				if tc.after != nil {
-					tc.after(t, w, c)
-				}
-				synctest.Wait()
-				began := time.Now()
-				_ = c.Close()
-				if took := time.Since(began); took > 3*time.Second {
-					t.Errorf("close took %v", took)
-				}
-				if s := c.Status(); s.State != client.Closed {
-					t.Errorf("status %v after close", s)
-				}
-				_ = c.Close() // once more is allowed
-			})
-		})
-	}
-}
-
 // Case 23: every unreachable host has its own error, within the deadline.
 func TestEachUnreachableHostHasItsOwnError(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {

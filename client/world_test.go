@@ -32,6 +32,8 @@ type world struct {
 	agent *puppet
 	opts  host.Options
 	wrap  func(transport.Conn) transport.Conn // of the host's ends, when set
+	// status refuses every upgrade, when set.
+	status int
 
 	h      *host.Host
 	server *http.Server
@@ -69,6 +71,10 @@ func (w *world) start() {
 }
 
 func (w *world) upgrade(h *host.Host, rw http.ResponseWriter, r *http.Request) {
+	if w.status != 0 {
+		rw.WriteHeader(w.status)
+		return
+	}
 	ws, err := websocket.Upgrade(rw, r, websocket.Options{})
 	if err != nil {
 		return

@@ -143,6 +143,7 @@ func TestAttemptsAtAnUnreachableHostAreCounted(t *testing.T) {
 				fail(w)
 				w.link("laptop").Cut()
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				// Pauses of 0.2, 0.4, ... 25.6 s come to 51 s, or to half of that.
 				if n := len(asked); n < 8 || n > 12 {
 					t.Errorf("%d attempts in the first minute", n)
@@ -184,6 +185,7 @@ func TestForbiddenReconnectIsGivenUp(t *testing.T) {
 			w.link("laptop").Cut()
 			waitState(t, c, client.GivenUp)
 			time.Sleep(time.Hour)
+			synctest.Wait()
 			if dials != 2 {
 				t.Errorf("status %d: dialled %d times, want 2", status, dials)
 			}

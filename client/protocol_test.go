@@ -94,38 +94,6 @@ func TestActionsAroundTheSnapshotAreAppliedOnce(t *testing.T) {
 	})
 }
 
-// Case 21, with the real host: an agent streams while a client subscribes.
-func TestSubscribingIntoAStreamLosesNoWord(t *testing.T) {
-	const deltas = 300
-	bubble(t, func(t *testing.T, w *world) {
-		c := w.dial("laptop", client.Options{})
-		_, chat := w.newSession(c)
-		w.h.Apply(chat.URI(), &ahp.ChatTurnStarted{TurnID: "t", StartedAt: "2026-10-01T00:00:00.000Z", Message: ahp.UserMessage("go")})
-		w.h.Apply(chat.URI(), &ahp.ChatResponsePart{TurnID: "t", Part: ahp.ResponsePart{Part: &ahp.MarkdownPart{ID: "p"}}})
-		var want strings.Builder
-		go func() {
-			for n := range deltas {
-				w.h.Apply(chat.URI(), &ahp.ChatDelta{TurnID: "t", PartID: "p", Content: fmt.Sprint(n, " ")})
-				time.Sleep(time.Millisecond)
-			}
-		}()
-		for n := range deltas {
-			fmt.Fprint(&want, n, " ")
-		}
-		for n := range 20 {
-			other := w.dial(fmt.Sprint("desk-", n), client.Options{})
-			seen := must(other.Chat(t.Context(), chat.URI()))(t)
-			defer func() {
-				if got := markdown(seen.State().ActiveTurn.ResponseParts); got != want.String() {
-					t.Errorf("client %d read %q", n, got)
-				}
-			}()
-			time.Sleep(7 * time.Millisecond)
-		}
-		time.Sleep(time.Minute)
-	})
-}
-
 // Case 25: what this version does not know is carried or skipped, never fatal.
 func TestUnknownThingsAreSkipped(t *testing.T) {
 	scriptedBubble(t, func(t *testing.T, c *client.Client, h *scripted, _ chan *scripted) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -283,6 +284,34 @@ func TestLastHandleUnsubscribes(t *testing.T) {
 		if s.Err() != nil {
 			t.Error(s.Err())
 		}
+	})
+}
+
+// Two handles of a channel share one subscription on the wire and one state.
+func TestHandlesShareOneSubscription(t *testing.T) {
+	scriptedBubble(t, func(t *testing.T, c *client.Client, h *scripted, _ chan *scripted) {
+		first := subscribeScripted(t, c, h, "title", 1)
+		second := must(c.Session(t.Context(), sessionURI))(t)
+		h.titled("theirs", 2)
+		synctest.Wait()
+		if first.State() != second.State() || second.State().Title != "theirs" {
+			t.Errorf("two states: %+v and %+v", first.State(), second.State())
+		}
+		first.SetTitle("mine")
+		if first.State() != second.State() || second.State().Title != "mine" {
+			t.Errorf("two states: %+v and %+v", first.State(), second.State())
+		}
+		if m := h.next(t); !strings.Contains(m, `"dispatchAction"`) {
+			t.Errorf("received %s, want the action and no second subscribe", m)
+		}
+		_ = first.Close()
+		_ = first.Close()
+		synctest.Wait()
+		if n := len(h.messages); n != 0 {
+			t.Errorf("%d messages when a handle of two was closed: %s", n, h.next(t))
+		}
+		_ = second.Close()
+		h.want(t, `{"jsonrpc":"2.0","method":"unsubscribe","params":{"channel":"ahp-session:/s"}}`)
 	})
 }
 

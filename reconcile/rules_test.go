@@ -270,36 +270,46 @@ func TestEqualContentOfTwoClientsStaysTwoEntries(t *testing.T) {
 	}
 }
 
-// Case 105: rejecting any subset equals never having sent it.
+// Case 105: rejecting any subset equals never having sent it, after each answer
+// and in the end.
 func TestRejectedSubsetEqualsNeverSent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "actions")
+		actions := make([]ahp.Action, n)
+		refused := make([]bool, n)
 		all := reconcile.New(me, reducer.Apply, reducer.New(ahp.KindChat), 0)
-		kept := reconcile.New(me, reducer.Apply, reducer.New(ahp.KindChat), 0)
-		var refused []reconcile.Envelope
-		for seq := uint64(1); seq <= uint64(n); seq++ {
-			a := action(t)
-			all.Dispatch(seq, a, nil)
-			all.Written(seq)
-			if rapid.Bool().Draw(t, "rejected") {
-				refused = append(refused, rejection(seq, seq, a))
-				continue
-			}
-			kept.Dispatch(seq, a, nil)
-			kept.Written(seq)
+		for i := range n {
+			actions[i], refused[i] = action(t), rapid.Bool().Draw(t, "rejected")
+			all.Dispatch(uint64(i+1), actions[i], nil)
+			all.Written(uint64(i + 1))
 		}
-		// The transport is ordered, so a rejection ends what stands before it;
-		// only a leading run of refusals leaves the others pending.
-		for _, e := range refused {
-			if e.Origin.ClientSeq != all.Pending()[0].ClientSeq {
-				return
+		for answered := range n {
+			seq := uint64(answered + 1)
+			if refused[answered] {
+				all.Receive(rejection(seq, seq, actions[answered]))
+			} else {
+				all.Receive(echo(seq, seq, actions[answered]))
 			}
-			all.Receive(e)
-		}
-		if got, want := text(t, all.Optimistic()), text(t, kept.Optimistic()); got != want {
-			t.Fatalf("optimistic\n got %s\nwant %s", got, want)
+			var confirmed, optimistic any = reducer.New(ahp.KindChat), nil
+			for i, a := range actions[:answered+1] {
+				if !refused[i] {
+					confirmed = reducer.Apply(confirmed, a)
+				}
+			}
+			optimistic = confirmed
+			for _, a := range actions[answered+1:] {
+				optimistic = reducer.Apply(optimistic, a)
+			}
+			wantText(t, "confirmed", all.Confirmed(), confirmed)
+			wantText(t, "optimistic", all.Optimistic(), optimistic)
 		}
 	})
+}
+
+func wantText(t *rapid.T, what string, got, want any) {
+	if g, w := text(t, got), text(t, want); g != w {
+		t.Fatalf("%s\n got %s\nwant %s", what, g, w)
+	}
 }
 
 // Case 105, the report itself: the middle one of three is refused.
@@ -392,9 +402,7 @@ func TestStreamedActionsCommuteWithWhatIsBesideTurns(t *testing.T) {
 			for _, e := range c.Pending() {
 				want = reducer.Apply(want, e.Action)
 			}
-			if got, want := text(t, c.Optimistic()), text(t, want); got != want {
-				t.Fatalf("optimistic\n got %s\nwant %s", got, want)
-			}
+			wantText(t, "optimistic", c.Optimistic(), want)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/causeway-ahp/causeway/agent"
@@ -14,33 +15,30 @@ import (
 	"github.com/causeway-ahp/causeway/internal/simnet"
 )
 
-// streamer is a turn that says a thousand words as fast as it can. It opens a
-// gate at one of them and does not wait there.
+// streamer is a turn that says words as fast as it can: a thousand, and then on
+// until it is told that it was enough. It opens a gate at one of them and does
+// not wait there.
 type streamer struct {
 	openAt int
 	gate   chan struct{}
+	enough atomic.Bool
+	said   strings.Builder // to be read after the turn
 }
 
 const words = 1000
 
 func (s *streamer) run(ctx context.Context, h agent.Host, p agent.Prompt) agent.Outcome {
-	for n := range words {
+	for n := 0; n < words || !s.enough.Load(); n++ {
 		if n == s.openAt {
 			close(s.gate)
 		}
-		if err := h.Emit(ctx, agent.Text{TurnID: p.TurnID, Text: fmt.Sprint(n, " ")}); err != nil {
+		word := fmt.Sprint(n, " ")
+		s.said.WriteString(word)
+		if err := h.Emit(ctx, agent.Text{TurnID: p.TurnID, Text: word}); err != nil {
 			return agent.Outcome{Result: agent.Failed}
 		}
 	}
 	return agent.Outcome{Result: agent.Completed}
-}
-
-func streamed() string {
-	var b strings.Builder
-	for n := range words {
-		fmt.Fprint(&b, n, " ")
-	}
-	return b.String()
 }
 
 // Case 21, with the real host: a client subscribes while an agent streams at full
@@ -61,10 +59,11 @@ func TestSubscribingIntoAStreamLosesNoWord(t *testing.T) {
 			<-s.gate
 			o := client.SubscribeOptions{Turns: rng.IntN(2)}
 			seen := must(other.ChatView(t.Context(), chat.URI(), o))(t)
+			s.enough.Store(true)
 			for name, view := range map[string]*client.Chat{"streamed to": chat, "subscribed into": seen} {
 				done := must(view.Turn(turn.ID()).Wait(t.Context()))(t)
-				if got := markdown(done.ResponseParts); got != streamed() {
-					t.Errorf("run %d, subscribed at word %d, %s: %d bytes of %d", n, s.openAt, name, len(got), len(streamed()))
+				if got, want := markdown(done.ResponseParts), s.said.String(); got != want {
+					t.Errorf("run %d, subscribed after word %d, %s: %d bytes, want %d", n, s.openAt, name, len(got), len(want))
 				}
 			}
 			wantSame(t, "state", seen.State(), w.chatState(chat.URI()))
@@ -72,14 +71,15 @@ func TestSubscribingIntoAStreamLosesNoWord(t *testing.T) {
 	}
 }
 
-// Deltas follow the updates of a reader word for word, each exactly once.
+// The updates of a reader carry a stream word for word, each exactly once.
 func TestUpdatesCarryEveryWordOfAStream(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		s := &streamer{gate: make(chan struct{})}
+		s.enough.Store(true)
 		w.agent.turn = s.run
 		c := w.dial("laptop", client.Options{})
 		_, chat := w.newSession(c)
-		var said strings.Builder
+		var heard strings.Builder
 		for u, err := range chat.Updates(t.Context()) {
 			if err != nil {
 				t.Fatal(err)
@@ -88,18 +88,18 @@ func TestUpdatesCarryEveryWordOfAStream(t *testing.T) {
 			case nil:
 				chat.Start(ahp.UserMessage("go"))
 			case *ahp.ChatDelta:
-				said.WriteString(a.Content)
+				heard.WriteString(a.Content)
 			case *ahp.ChatResponsePart:
 				if m, ok := a.Part.Part.(*ahp.MarkdownPart); ok {
-					said.WriteString(m.Content.String())
+					heard.WriteString(m.Content.String())
 				}
 			}
 			if _, over := u.Action.(*ahp.ChatTurnComplete); over {
 				break
 			}
 		}
-		if said.String() != streamed() {
-			t.Errorf("the updates carried %d bytes of %d", said.Len(), len(streamed()))
+		if heard.String() != s.said.String() {
+			t.Errorf("the updates carried %d bytes of %d", heard.Len(), s.said.Len())
 		}
 	})
 }

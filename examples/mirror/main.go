@@ -52,6 +52,7 @@ func mirror(ctx context.Context, url string, uri ahp.URI, file string) error {
 		if err := save(file, session.Confirmed()); err != nil {
 			return err
 		}
+		fmt.Println("saved at", u.ServerSeq)
 	}
 	return nil
 }

@@ -59,6 +59,10 @@ func show(u client.Update) {
 		if u.Kind != client.Confirmed && a.Message != nil { // own ones were shown as pending
 			fmt.Printf("> %s\n", a.Message.Text)
 		}
+	case *ahp.ChatResponsePart: // a part may begin with its first words
+		if m, ok := a.Part.Part.(*ahp.MarkdownPart); ok {
+			fmt.Print(m.Content.String())
+		}
 	case *ahp.ChatDelta:
 		fmt.Print(a.Content)
 	case *ahp.ChatTurnComplete, *ahp.ChatTurnCancelled, *ahp.ChatError:

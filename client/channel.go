@@ -183,8 +183,8 @@ func (c *Client) fetch(l *link, ch *channel) {
 		return // lost or closed meanwhile, and dealt with there
 	case err == nil:
 		c.installLocked(l, ch, s)
-	case ch.phase == stale && errors.Is(err, ErrConnectionLost):
-		return // the next connection tries again
+	case errors.Is(err, ErrConnectionLost):
+		return // dealt with when the loss is: see unlinkLocked; a stale channel is tried again
 	case ch.phase == stale:
 		c.goneLocked(ch, fmt.Errorf("%w: %w", ErrChannelGone, err))
 	default:

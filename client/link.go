@@ -258,14 +258,20 @@ func (l *link) call(ctx context.Context, method string, params, result any) erro
 		return l.callError(method, err, true)
 	}
 	err = p.Wait(ctx, result)
-	if !errors.Is(err, jsonrpc.ErrClosed) {
+	if err == nil || !errors.Is(err, jsonrpc.ErrClosed) && !l.ended(err) {
 		return err
 	}
 	l.c.mu.Lock()
 	l.dropLocked()
 	_, unsent := l.unsent[string(p.ID().AppendTo(nil))]
 	l.c.mu.Unlock()
-	return l.callError(method, err, unsent)
+	return &LostError{Method: method, Sent: !unsent, Cause: context.Cause(l.ctx)}
+}
+
+// ended reports whether err is the end of the link: a call that waits no longer
+// than the link may hear of that first.
+func (l *link) ended(err error) bool {
+	return l.ctx.Err() != nil && errors.Is(err, context.Cause(l.ctx))
 }
 
 // callError turns the end of a connection into a *LostError.

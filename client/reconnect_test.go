@@ -389,6 +389,7 @@ func TestVolatileChannelIsFreshOneRoundTripAfterTheReconnect(t *testing.T) {
 		c := w.dial("laptop", client.Options{})
 		watch := must(c.Subscribe(t.Context(), uri, client.SubscribeOptions{}))(t)
 		session, _ := w.newSession(c)
+		wantErr(t, "title", session.SetTitle("seen").Wait(t.Context()), nil) // a number newer than every channel
 		w.link("laptop").Set(simnet.Profile{Latency: latency})
 		w.link("laptop").Cut()
 		w.h.Remove(uri)

@@ -21,6 +21,7 @@ var floors = map[string]int{
 	"feature/session": 4,
 	"client":          5,
 	"cmd/causeway":    6,
+	"examples":        6, // its tests only
 	"examples/watch":  6, "examples/approve": 6, "examples/mirror": 6,
 }
 

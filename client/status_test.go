@@ -185,8 +185,8 @@ func TestChannelsEndWhenTheClientGivesUp(t *testing.T) {
 		h.close()
 		h = <-hosts
 		h.fail(t, "reconnect", ahp.CodeNotFound, "who?")
-		h.fail(t, "initialize", ahp.CodeUnsupportedProtocolVersion, "too old")
 		d := s.SetTitle("unsent")
+		h.fail(t, "initialize", ahp.CodeUnsupportedProtocolVersion, "too old")
 		<-s.Done()
 		wantErr(t, "channel", s.Err(), client.ErrGivenUp)
 		wantErr(t, "channel", s.Err(), ahp.ErrUnsupportedProtocolVersion)

@@ -93,6 +93,11 @@ func (r *Request) Decode(v any) error {
 // order; what takes time goes into Reply.Later.
 type RequestHandler func(ctx context.Context, r *Request) jsonrpc.Reply
 
+// NotificationHandler takes a notification of a peer. It runs on the reader of
+// the connection, in order with its requests, and must not wait. Nothing is
+// answered, whatever it contains; params are the handler's until it returns.
+type NotificationHandler func(c *Conn, params jsontext.Value)
+
 // Hooks is what a feature wants to hear of connections. Hooks run on the
 // connection's own goroutines and must not wait.
 type Hooks struct {
@@ -110,17 +115,19 @@ type Hooks struct {
 
 // Registry takes the declarations of features.
 type Registry struct {
-	requests map[string]RequestHandler
-	schemes  map[ahp.Kind]*Scheme
-	hooks    []Hooks
-	members  map[string]jsontext.Value
+	requests      map[string]RequestHandler
+	notifications map[string]NotificationHandler
+	schemes       map[ahp.Kind]*Scheme
+	hooks         []Hooks
+	members       map[string]jsontext.Value
 }
 
 func newRegistry() *Registry {
 	return &Registry{
-		requests: make(map[string]RequestHandler),
-		schemes:  make(map[ahp.Kind]*Scheme),
-		members:  make(map[string]jsontext.Value),
+		requests:      make(map[string]RequestHandler),
+		notifications: make(map[string]NotificationHandler),
+		schemes:       make(map[ahp.Kind]*Scheme),
+		members:       make(map[string]jsontext.Value),
 	}
 }
 
@@ -130,6 +137,16 @@ func (r *Registry) Request(method string, h RequestHandler) error {
 		return fmt.Errorf("method %s is declared twice", method)
 	}
 	r.requests[method] = h
+	return nil
+}
+
+// Notification declares the handler of a notification. What the host handles
+// itself, dispatchAction and unsubscribe, cannot be declared.
+func (r *Registry) Notification(method string, h NotificationHandler) error {
+	if _, ok := r.notifications[method]; ok || method == ahp.MethodDispatchAction || method == ahp.MethodUnsubscribe {
+		return fmt.Errorf("notification %s is declared twice", method)
+	}
+	r.notifications[method] = h
 	return nil
 }
 

@@ -23,8 +23,13 @@ func (x *handler) HandleNotification(_ context.Context, m jsonrpc.Message) {
 		c.h.dispatch(c, m.Params)
 	case ahp.MethodUnsubscribe:
 		c.unsubscribe(m.Params)
-	default: // an unknown notification is ignored
-		c.h.metrics.dropped.WithLabelValues("unknown_notification").Inc()
+	default:
+		handle := c.h.registry.notifications[m.Method]
+		if handle == nil { // an unknown notification is ignored
+			c.h.metrics.dropped.WithLabelValues("unknown_notification").Inc()
+			return
+		}
+		handle(c, m.Params)
 	}
 }
 

@@ -1,17 +1,18 @@
 package cases
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/client"
 	"github.com/causeway-ahp/causeway/transport"
+	"github.com/causeway-ahp/causeway/transport/websocket"
 )
 
 // kilobytes answers with as many KiB of text as the message says.
@@ -30,89 +31,159 @@ func kilobytes(message string) []string {
 // A large snapshot arrives and costs nobody the connection (1, 37).
 func TestALargeChatOpensWhileEverythingElseGoesOn(t *testing.T) {
 	for _, kib := range []int{900, 1_100, 8 << 10, 40 << 10} {
-		if testing.Short() && kib > 8<<10 {
-			t.Logf("short: %d KiB left out", kib)
-			continue
-		}
 		t.Run(fmt.Sprintf("%dKiB", kib), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { largeChat(t, kib) })
+			if testing.Short() && kib > 8<<10 {
+				t.Skip("40 MiB take their time")
+			}
+			bubble(t, talker(kilobytes), func(t *testing.T, w *world) { largeChat(t, w, kib) })
 		})
 	}
 }
 
-func largeChat(t *testing.T, kib int) {
-	w := newWorld(t, kilobytes)
-	author := w.client("author")
-	chat := w.chat(author)
+func largeChat(t *testing.T, w *world, kib int) {
+	chat := w.chat(w.client("author"))
 	for _, message := range []string{"first", strconv.Itoa(kib), "last"} {
-		turn, err := chat.Send(t.Context(), message)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := turn.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.turn(chat, message)
 	}
 	reader := w.client("reader")
 	lively := w.chat(reader)
 	opened := make(chan error, 1)
 	go func() {
 		whole, err := reader.Chat(t.Context(), chat.URI())
-		if err == nil && len(text(whole.State(), 1)) != kib<<10 {
-			err = fmt.Errorf("%d bytes of text, want %d", len(text(whole.State(), 1)), kib<<10)
+		if err == nil {
+			if n := len(markdown(whole.State().Turns.At(1).ResponseParts)); n != kib<<10 {
+				err = fmt.Errorf("%d bytes of text, want %d", n, kib<<10)
+			}
 		}
 		opened <- err
 	}()
 	if err := reader.Ping(t.Context()); err != nil {
 		t.Errorf("ping beside the snapshot: %v", err)
 	}
-	turn, err := lively.Send(t.Context(), "hello")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := turn.Wait(t.Context()); err != nil {
-		t.Errorf("a turn beside the snapshot: %v", err)
-	}
+	w.turn(lively, "hello")
 	if err := <-opened; err != nil {
 		t.Fatalf("open the large chat: %v", err)
 	}
-	if s := reader.Stats(); s.Connections != 1 {
-		t.Errorf("%d connections, want 1", s.Connections)
+	if n := reader.Stats().Connections; n != 1 {
+		t.Errorf("%d connections, want 1", n)
 	}
-}
-
-// text is the markdown of a turn.
-func text(s *ahp.ChatState, turn int) string {
-	return s.Turns.At(turn).ResponseParts.At(0).Part.(*ahp.MarkdownPart).Content.String()
 }
 
 // A bounded view leaves the large turn out, and paging brings it (1).
 func TestALargeChatIsPaged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, kilobytes)
+	bubble(t, talker(kilobytes), func(t *testing.T, w *world) {
 		chat := w.chat(w.client("author"))
-		for _, message := range []string{"2048", "last"} {
-			turn, err := chat.Send(t.Context(), message)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := turn.Wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		part, err := w.client("reader").ChatView(t.Context(), chat.URI(), client.SubscribeOptions{Turns: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.turn(chat, "2048")
+		w.turn(chat, "last")
+		part := must(w.client("reader").ChatView(t.Context(), chat.URI(), client.SubscribeOptions{Turns: 1}))(t)
 		if got := part.State().Turns.Len(); got != 1 || part.State().TurnsNextCursor == nil {
 			t.Fatalf("%d turns, cursor %v; want one, and a cursor", got, part.State().TurnsNextCursor)
 		}
-		more, err := part.FetchTurns(t.Context())
-		if err != nil || more {
-			t.Fatalf("more %v, error %v", more, err)
+		if more := must(part.FetchTurns(t.Context()))(t); more {
+			t.Error("there are more turns than two")
 		}
-		if got := len(text(part.State(), 0)); got != 2<<20 {
+		if got := len(markdown(part.State().Turns.At(0).ResponseParts)); got != 2<<20 {
 			t.Errorf("the older turn has %d bytes, want %d", got, 2<<20)
+		}
+	})
+}
+
+// narrow is a relay that ends a connection over which a message above its bound
+// would have to go, without saying why.
+type narrow struct {
+	transport.Conn
+	most int
+}
+
+func (n *narrow) Read() ([]byte, error) {
+	m, err := n.Conn.Read()
+	if len(m) > n.most {
+		_ = n.Close(transport.CodeNormal, "")
+		return nil, &transport.CloseError{Code: transport.CodeNormal, Remote: true}
+	}
+	return m, err
+}
+
+// behind is a client behind a relay that carries no message above most.
+func (w *world) behind(name string, most int) *client.Client {
+	w.t.Helper()
+	o := client.Options{ClientID: name, Dialer: w.net.Dialer(name)}
+	dial := client.WebSocket(hostURL, o)
+	c := client.New(w.t.Context(), func(ctx context.Context) (transport.Conn, error) {
+		conn, err := dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &narrow{conn, most}, nil
+	}, o)
+	w.t.Cleanup(func() { _ = c.Close() })
+	if err := c.Ready(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+// Behind a relay that carries no large messages the request for a large chat
+// fails, once; what else was open goes on, and the chat can be read in pages (1).
+func TestASnapshotThatDoesNotFitFailsItsRequestOnce(t *testing.T) {
+	bubble(t, talker(kilobytes), func(t *testing.T, w *world) {
+		author := w.client("author")
+		chat := w.chat(author)
+		for range 4 {
+			w.turn(chat, "600")
+		}
+		reader := w.behind("reader", 1<<20)
+		lively := w.chat(reader)
+		var lost *client.LostError
+		if _, err := reader.Chat(t.Context(), chat.URI()); !errors.As(err, &lost) {
+			t.Errorf("subscribe: %v, want a LostError", err)
+		}
+		if err := reader.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		if n := reader.Stats().Connections; n != 2 {
+			t.Errorf("%d connections, want the first and the one after the failure", n)
+		}
+		w.turn(lively, "hello")
+		part := must(reader.ChatView(t.Context(), chat.URI(), client.SubscribeOptions{Turns: 1}))(t)
+		if n := part.State().Turns.Len(); n != 1 {
+			t.Errorf("%d turns in the view, want 1", n)
+		}
+	})
+}
+
+// A client whose limit a chat has outgrown still lists, talks and removes (37).
+func TestAStateAboveTheClientsLimitCanBeRemoved(t *testing.T) {
+	bubble(t, talker(kilobytes), func(t *testing.T, w *world) {
+		author := w.client("author")
+		chat := w.chat(author)
+		w.turn(chat, "4096")
+		reader := w.clientWith(client.Options{Dialer: w.net.Dialer("reader"), WebSocket: websocket.Options{MaxMessageBytes: 2 << 20}})
+		if _, err := reader.Chat(t.Context(), chat.URI()); !errors.Is(err, transport.ErrTooLarge) {
+			t.Errorf("subscribe: %v, want ErrTooLarge", err)
+		}
+		if err := reader.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := reader.Ping(t.Context()); err != nil {
+			t.Errorf("ping: %v", err)
+		}
+		var sessions []ahp.URI
+		for s, err := range reader.ListSessions(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			sessions = append(sessions, s.Resource)
+		}
+		if len(sessions) != 1 {
+			t.Fatalf("sessions %v, want one", sessions)
+		}
+		if err := reader.DisposeSession(t.Context(), sessions[0]); err != nil {
+			t.Errorf("dispose: %v", err)
+		}
+		if w.h.State(chat.URI()) != nil {
+			t.Error("the chat is still there")
 		}
 	})
 }
@@ -120,15 +191,14 @@ func TestALargeChatIsPaged(t *testing.T) {
 // A message over the host's bound ends one connection with 1009, before it was
 // read; our own client does not send it (93).
 func TestAMessageOverTheBoundCostsItsSenderAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, kilobytes)
+	bubble(t, talker(kilobytes), func(t *testing.T, w *world) {
 		neighbour := w.client("neighbour")
 		chat := w.chat(neighbour)
 		big := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"channel":"` + strings.Repeat("x", 16<<20) + `"}}`
 
 		foreign := w.raw("foreign")
-		go func() { _ = foreign.Write([][]byte{[]byte(big)}) }()
-		_, err := foreign.Read()
+		go func() { _ = foreign.conn.Write([][]byte{[]byte(big)}) }()
+		_, err := foreign.conn.Read()
 		var closed *transport.CloseError
 		if !errors.As(err, &closed) || closed.Code != transport.CodeTooBig {
 			t.Errorf("the sender read %v, want a close with 1009", err)
@@ -139,15 +209,9 @@ func TestAMessageOverTheBoundCostsItsSenderAlone(t *testing.T) {
 			t.Errorf("our client: %v, want ErrTooLarge", err)
 		}
 		time.Sleep(time.Minute)
-		turn, err := chat.Send(t.Context(), "1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := turn.Wait(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if s := neighbour.Stats(); s.Connections != 1 {
-			t.Errorf("%d connections of the neighbour, want 1", s.Connections)
+		w.turn(chat, "1")
+		if n := neighbour.Stats().Connections; n != 1 {
+			t.Errorf("%d connections of the neighbour, want 1", n)
 		}
 	})
 }

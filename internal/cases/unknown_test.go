@@ -4,105 +4,88 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/client"
-	"github.com/causeway-ahp/causeway/jsonrpc"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // What one client says in words of a newer protocol reaches the others as it
-// was; what makes no sense is refused, and nobody goes down (25, 94).
+// was; what makes no sense is refused, and nobody goes down (25).
 func TestUnknownWordsTravelAndBreakNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, kilobytes)
+	bubble(t, talker(kilobytes), func(t *testing.T, w *world) {
 		author := w.client("author")
 		chat := w.chat(author)
 		newer := w.raw("newer")
-		say(t, newer, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"channel":"ahp-root://","protocolVersions":["1.7.0"],"clientId":"newer","future":[1]}}`)
-		answer(t, newer)
+		newer.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"channel":"ahp-root://","protocolVersions":["1.7.0"],"clientId":"newer","future":[1]}}`)
+		newer.answer("1")
 
 		draft := `{"text":"x","origin":{"kind":"user","via":"watch"},"attachments":[{"type":"hologram","uri":{"not":"a string"}}],"mood":"curious"}`
-		say(t, newer, dispatch(chat.URI(), 1, `{"type":"chat/draftChanged","draft":`+draft+`,"reason":"sync"}`))
-		if echo := answer(t, newer); strings.Contains(echo, "rejectionReason") {
+		if echo := newer.dispatch(chat.URI(), `{"type":"chat/draftChanged","draft":`+draft+`,"reason":"sync"}`); strings.Contains(echo, "rejectionReason") {
 			t.Errorf("the draft was refused: %s", echo)
 		}
-		err := chat.Wait(t.Context(), func(state any) bool { return state.(*ahp.ChatState).Draft != nil })
-		if err != nil {
+		if err := chat.Wait(t.Context(), func(state any) bool { return state.(*ahp.ChatState).Draft != nil }); err != nil {
 			t.Fatal(err)
 		}
-		got, err := ahp.Marshal(chat.State().Draft)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !sameJSON(t, got, draft) {
+		if got := must(ahp.Marshal(chat.State().Draft))(t); !sameJSON(t, string(got), draft) {
 			t.Errorf("the others see %s, want %s", got, draft)
 		}
-
-		for seq, action := range []string{
+		for _, action := range []string{
 			`{"type":"chat/telepathy","to":"everybody"}`,
 			`{"type":"x-mine/poke"}`,
 			`{"type":"chat/pendingMessageSet","kind":"urgent","id":"m","message":` + draft + `}`,
 			`{"type":"chat/draftChanged","draft":"not an object"}`,
 			`{"type":7}`,
 		} {
-			say(t, newer, dispatch(chat.URI(), seq+2, action))
-			if echo := answer(t, newer); !strings.Contains(echo, "rejectionReason") {
+			if echo := newer.dispatch(chat.URI(), action); !strings.Contains(echo, "rejectionReason") {
 				t.Errorf("%s was not refused: %s", action, echo)
 			}
 		}
-		for _, params := range []string{`{}`, `[]`, `{"channel":7}`, `{"channel":"ahp-chat:/none","clientSeq":9,"action":{"type":"chat/truncated"}}`} {
-			for _, method := range []string{"notifications/cancelled", "dispatchAction", "unsubscribe", "channel/credit", "action"} {
-				say(t, newer, fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params))
-			}
-		}
-		say(t, newer, `{"jsonrpc":"2.0","id":"last","method":"ping","params":{"channel":"ahp-root://"}}`)
-		if got := answer(t, newer); got != `{"jsonrpc":"2.0","id":"last","result":null}` {
-			t.Errorf("after all that, ping gets %s", got)
-		}
+		newer.ping()
 		if s := author.Status(); s.State != client.Live {
 			t.Errorf("the other client is %v", s)
 		}
 	})
 }
 
-type literal interface {
-	Write([][]byte) error
-	Read() ([]byte, error)
-}
-
-func say(t *testing.T, c literal, msg string) {
-	t.Helper()
-	if err := c.Write([][]byte{[]byte(msg)}); err != nil {
-		t.Fatal(err)
+// Notifications nobody knows, or that name what is gone or never was, are
+// dropped, in every shape, before and after the handshake (85, 94).
+func TestStrayNotificationsAreDropped(t *testing.T) {
+	methods := []string{
+		"notifications/cancelled", "$/setTrace", "", "root/sessionAdded", "action", "clientService/notification",
+		"unsubscribe", "dispatchAction", "channel/credit", "channel/frame", "$/cancelRequest", "root/progress",
 	}
-}
-
-func answer(t *testing.T, c literal) string {
-	t.Helper()
-	msg, err := c.Read()
-	if err != nil {
-		t.Fatal(err)
+	params := []string{
+		`,"params":{}`, `,"params":[]`, `,"params":[{"channel":"ahp-root://"},1]`, ``, `,"params":{"channel":null}`,
+		`,"params":{"channel":7}`, `,"params":{"channel":"ahp-chat:/gone"}`, `,"params":{"channel":"ahp-new:/kind","id":1}`,
+		`,"params":{"channel":"%s","clientSeq":1}`, `,"params":{"channel":"%s","clientSeq":-1,"action":{}}`, `,"params":{"id":1}`,
+		`,"params":{"channel":"%s","bytes":1e99,"id":"s","serviceId":"none","progressToken":"finished","frame":"x"}`,
+		`,"params":{"channel":"ahp-chat:/gone","clientSeq":9,"action":{"type":"chat/truncated"}}`,
 	}
-	if _, err := jsonrpc.Scan(msg); err != nil {
-		t.Fatalf("%s: %v", msg, err)
-	}
-	return string(msg)
-}
-
-func dispatch(channel ahp.URI, seq int, action string) string {
-	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":%d,"action":%s}}`, channel, seq, action)
-}
-
-func sameJSON(t *testing.T, a jsontext.Value, b string) bool {
-	t.Helper()
-	x, y := a.Clone(), jsontext.Value(b)
-	if err := x.Canonicalize(); err != nil {
-		t.Fatal(err)
-	}
-	if err := y.Canonicalize(); err != nil {
-		t.Fatal(err)
-	}
-	return string(x) == string(y)
+	bubble(t, talker(kilobytes), func(t *testing.T, w *world) {
+		author := w.client("author")
+		chat := w.chat(author)
+		before := must(ahp.Marshal(chat.State()))(t)
+		p := w.raw("stray")
+		stray := func() {
+			for _, m := range methods {
+				for _, ps := range params {
+					p.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":%q%s}`, m, strings.ReplaceAll(ps, "%s", chat.URI())))
+				}
+			}
+		}
+		stray()
+		p.say(initialize("stray", chat.URI()))
+		if got := p.hear(); !strings.Contains(got, `"id":1,"result"`) {
+			t.Errorf("after stray notifications, initialize gets %s", got)
+		}
+		stray()
+		p.ping()
+		if got := must(ahp.Marshal(chat.State()))(t); string(got) != string(before) {
+			t.Errorf("stray notifications changed the chat\nfrom %s\n  to %s", before, got)
+		}
+		w.turn(chat, "1")
+		if n := author.Stats().Connections; n != 1 {
+			t.Errorf("%d connections of the other client, want 1", n)
+		}
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/ahp"
@@ -15,32 +17,46 @@ import (
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/internal/simnet"
 	"github.com/causeway-ahp/causeway/transport/websocket"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
-const hostURL = "ws://host:7433/"
+const (
+	hostAddr = "host:7433"
+	hostURL  = "ws://" + hostAddr + "/"
+)
 
 // world is a host behind WebSockets on a simulated network, in a bubble.
 type world struct {
-	t   *testing.T
-	net *simnet.Network
-	h   *host.Host
+	t      *testing.T
+	net    *simnet.Network
+	agents *troupe
+	h      *host.Host
 }
 
-func newWorld(t *testing.T, talk talker) *world {
+// bubble runs a test in a world of its own with virtual time.
+func bubble(t *testing.T, p play, test func(t *testing.T, w *world)) {
 	t.Helper()
-	f := session.New(session.Options{Providers: []agent.Provider{talk}})
-	h, err := host.New(t.Context(), host.Options{Features: []host.Feature{f}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{t: t, net: simnet.New(1), h: h}
-	listener, err := w.net.Listen("host:7433")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.serve(listener)
-	return w
+	bubbleWith(t, p, host.Options{}, test)
+}
+
+func bubbleWith(t *testing.T, p play, o host.Options, test func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, net: simnet.New(1), agents: &troupe{play: p}}
+		o.Features = []host.Feature{session.New(session.Options{Providers: []agent.Provider{w.agents}, Log: o.Log})}
+		var err error
+		if w.h, err = host.New(context.Background(), o); err != nil {
+			t.Fatal(err)
+		}
+		listener, err := w.net.Listen(hostAddr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.serve(listener)
+		// A test that waits for what never comes would see pings for ever.
+		watchdog := time.AfterFunc(24*time.Hour, func() { panic("a day has passed in this bubble") })
+		defer watchdog.Stop()
+		test(t, w)
+	})
 }
 
 // serve upgrades whoever comes, until the test ends.
@@ -51,7 +67,7 @@ func (w *world) serve(listener net.Listener) {
 		if err != nil {
 			return
 		}
-		serving.Go(func() { _ = w.h.Serve(w.t.Context(), conn, host.Local) })
+		serving.Go(func() { _ = w.h.Serve(context.Background(), conn, host.Local) })
 	})}
 	serving.Go(func() {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -69,82 +85,115 @@ func (w *world) serve(listener net.Listener) {
 	})
 }
 
+// link is the way from a place, by name, to the host.
+func (w *world) link(name string) *simnet.Link { return w.net.Link(name, hostAddr) }
+
+// client is our own client, at a place of its name.
 func (w *world) client(name string) *client.Client {
 	w.t.Helper()
-	c, err := client.Dial(w.t.Context(), hostURL, client.Options{ClientID: name, Dialer: w.net.Dialer(name)})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { _ = c.Close() })
-	return c
+	return w.clientWith(client.Options{ClientID: name, Dialer: w.net.Dialer(name)})
 }
 
-// raw is a client that writes literal messages.
-func (w *world) raw(name string) *websocket.Conn {
+func (w *world) clientWith(o client.Options) *client.Client {
 	w.t.Helper()
-	conn, err := websocket.Dial(w.t.Context(), hostURL, websocket.DialOptions{Dialer: w.net.Dialer(name)})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.t.Cleanup(func() { _ = conn.Close(1000, "") })
-	return conn
+	return value(client.Dial(w.t.Context(), hostURL, o))(w.t, func(c *client.Client) { _ = c.Close() })
 }
 
+// value returns a function that gives the value, to be ended with the test, or
+// fails the test.
+func value[T any](v T, err error) func(t *testing.T, end func(T)) T {
+	return func(t *testing.T, end func(T)) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { end(v) })
+		return v
+	}
+}
+
+// must returns a function that gives the value or fails the test.
+func must[T any](v T, err error) func(t *testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func (w *world) session(c *client.Client) *client.Session {
+	w.t.Helper()
+	return must(c.CreateSession(w.t.Context(), client.CreateSessionOptions{}))(w.t)
+}
+
+// chat makes a session and returns its chat.
 func (w *world) chat(c *client.Client) *client.Chat {
 	w.t.Helper()
-	s, err := c.CreateSession(w.t.Context(), client.CreateSessionOptions{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	chat, err := s.DefaultChat(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return chat
+	return must(w.session(c).DefaultChat(w.t.Context()))(w.t)
 }
 
-// talker is an agent that answers with what it computes from a message.
-type talker func(message string) (pieces []string)
-
-func (f talker) Describe() agent.Description {
-	return agent.Description{Provider: "talker", DisplayName: "Talker"}
+// turn runs one turn to its end.
+func (w *world) turn(chat *client.Chat, message string) *ahp.Turn {
+	w.t.Helper()
+	turn := must(chat.Send(w.t.Context(), message))(w.t)
+	return must(turn.Wait(w.t.Context()))(w.t)
 }
 
-func (f talker) ResolveConfig(context.Context, []ahp.URI, map[string]jsontext.Value) (agent.Config, error) {
-	return agent.Config{}, nil
-}
-
-func (f talker) Open(_ context.Context, _ agent.Spec, h agent.Host) (agent.Session, error) {
-	return &talk{f: f, h: h, done: make(chan struct{})}, nil
-}
-
-func (f talker) Close() error { return nil }
-
-type talk struct {
-	f    talker
-	h    agent.Host
-	done chan struct{}
-	once sync.Once
-}
-
-func (t *talk) Prompt(ctx context.Context, p agent.Prompt) agent.Outcome {
-	for _, piece := range t.f(p.Message.Text) {
-		if err := t.h.Emit(ctx, agent.Text{TurnID: p.TurnID, Text: piece}); err != nil {
-			return agent.Outcome{Result: agent.Failed}
+// waitState waits until a client's connection is in a state.
+func waitState(t *testing.T, c *client.Client, want client.State) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	for s := range c.Statuses(ctx) {
+		if s.State == want {
+			return
 		}
 	}
-	return agent.Outcome{Result: agent.Completed}
+	t.Fatalf("the client is %v, want %v", c.Status(), want)
 }
 
-func (t *talk) Cancel(string)                            {}
-func (t *talk) Steer(context.Context, *ahp.Message) bool { return false }
-func (t *talk) SetConfig(context.Context, string, jsontext.Value) (map[string]jsontext.Value, error) {
-	return nil, nil
+// markdown is the text a turn was answered with.
+func markdown(parts ahp.List[ahp.ResponsePart]) string {
+	var text []byte
+	for _, p := range parts.All() {
+		if m, ok := p.Part.(*ahp.MarkdownPart); ok {
+			text = append(text, m.Content.String()...)
+		}
+	}
+	return string(text)
 }
-func (t *talk) ResumeToken() []byte   { return nil }
-func (t *talk) Done() <-chan struct{} { return t.done }
-func (t *talk) Err() error            { return nil }
-func (t *talk) Close() error {
-	t.once.Do(func() { close(t.done) })
-	return nil
+
+// connections is how many the host has open.
+func (w *world) connections() float64 {
+	w.t.Helper()
+	return w.measured("causeway_connections", "")
+}
+
+// closes is how many connections the host ended for a cause.
+func (w *world) closes(cause string) float64 {
+	w.t.Helper()
+	return w.measured("causeway_closes_total", cause)
+}
+
+// measured reads one of the host's numbers, that with a label of this value if
+// one is given.
+func (w *world) measured(name, label string) (sum float64) {
+	w.t.Helper()
+	for _, f := range must(w.h.Metrics().Gather())(w.t) {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			found := label == ""
+			for _, l := range m.GetLabel() {
+				found = found || l.GetValue() == label
+			}
+			if found {
+				sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
 }

@@ -196,7 +196,7 @@ func (c *Client) fetch(l *link, ch *channel) {
 // could be read.
 func (c *Client) installLocked(l *link, ch *channel, s snapshot) {
 	if ch.machine == nil {
-		ch.machine = reconcile.New(c.opts.ClientID, reducer.Apply, s.state, s.fromSeq)
+		ch.machine = reconcile.New(c.opts.ClientID, s.state, s.fromSeq)
 	} else {
 		ch.machine.Rebase(s.state, s.fromSeq)
 	}

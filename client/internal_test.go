@@ -16,7 +16,7 @@ import (
 // openChannel gives the client a channel as if it had subscribed to it.
 func openChannel(c *Client, uri ahp.URI, state any) *Channel {
 	ch := newChannel(c, uri, SubscribeOptions{})
-	ch.machine = reconcile.New(c.opts.ClientID, reducer.Apply, state, 1)
+	ch.machine = reconcile.New(c.opts.ClientID, state, 1)
 	ch.phase, ch.refs = open, 1
 	c.channels[uri] = ch
 	return &Channel{ch: ch, closed: make(chan struct{})}

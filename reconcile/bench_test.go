@@ -42,7 +42,7 @@ func ownActions(n int) []ahp.Action {
 
 // pendingUnder returns the machine of a long chat with own actions in flight.
 func pendingUnder(pending int) *reconcile.Channel {
-	c := reconcile.New(me, reducer.Apply, longChat(), 0)
+	c := reconcile.New(me, longChat(), 0)
 	for i, a := range ownActions(pending) {
 		c.Dispatch(uint64(i+1), a, encoded(a))
 		c.Written(uint64(i + 1))
@@ -57,6 +57,7 @@ func BenchmarkForeign(b *testing.B) {
 	for name, a := range map[string]ahp.Action{
 		"delta":    &ahp.ChatDelta{TurnID: "active", PartID: "text", Content: "twelve bytes"},
 		"activity": &ahp.ChatActivityChanged{Activity: new("thinking")},
+		"draft":    &ahp.ChatDraftChanged{Draft: ahp.UserMessage("theirs")},
 	} {
 		for _, pending := range []int{0, 1, 10} {
 			b.Run(fmt.Sprintf("%s/pending=%d", name, pending), func(b *testing.B) {

@@ -2,12 +2,9 @@ package reconcile
 
 import (
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/reducer"
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// Reduce applies an action to a state and returns the new state, or the same
-// value for a no-op. It must be pure, as those of package reducer are.
-type Reduce func(state any, a ahp.Action) any
 
 // Entry is an own action that the host has not answered.
 type Entry struct {
@@ -24,8 +21,7 @@ type Entry struct {
 // Channel is the machine of one subscribed channel. It is not safe for
 // concurrent use; the states it returns are immutable and may be read by anyone.
 type Channel struct {
-	self   string // this client's id, as it stands in origins
-	reduce Reduce
+	self string // this client's id, as it stands in origins
 
 	confirmed  any
 	optimistic any
@@ -35,8 +31,8 @@ type Channel struct {
 
 // New returns the machine of a channel whose snapshot is state at fromSeq. self
 // is the clientId of this client.
-func New(self string, reduce Reduce, state any, fromSeq uint64) *Channel {
-	return &Channel{self: self, reduce: reduce, confirmed: state, optimistic: state, applied: fromSeq}
+func New(self string, state any, fromSeq uint64) *Channel {
+	return &Channel{self: self, confirmed: state, optimistic: state, applied: fromSeq}
 }
 
 // Confirmed is the state as the host has it, as far as this client knows.
@@ -59,7 +55,7 @@ func (c *Channel) Len() int { return len(c.pending) }
 // above that of every earlier dispatch; body is the encoded action or nil.
 func (c *Channel) Dispatch(clientSeq uint64, a ahp.Action, body jsontext.Value) {
 	c.pending = append(c.pending, Entry{ClientSeq: clientSeq, Action: a, Body: body})
-	c.optimistic = c.reduce(c.optimistic, a)
+	c.optimistic = reducer.Apply(c.optimistic, a)
 }
 
 // Written notes that the entry was handed to a transport. An entry that is
@@ -101,8 +97,11 @@ func (c *Channel) take(n int) []Entry {
 // refold derives the optimistic state anew. Pending holds actions, not results,
 // so whatever was removed or came in between is accounted for by itself.
 func (c *Channel) refold() {
-	c.optimistic = c.confirmed
-	for i := range c.pending {
-		c.optimistic = c.reduce(c.optimistic, c.pending[i].Action)
-	}
+	c.optimistic = reducer.Fold(c.confirmed, func(yield func(ahp.Action) bool) {
+		for i := range c.pending {
+			if !yield(c.pending[i].Action) {
+				return
+			}
+		}
+	})
 }

@@ -122,7 +122,7 @@ func newWorld(t *rapid.T) *world {
 	for i := range modelClients {
 		p := &peer{id: fmt.Sprint("client-", i), online: true, fates: map[uint64][]reconcile.Outcome{}, sent: map[uint64]ahp.Action{}}
 		for _, ch := range w.channels {
-			p.machines = append(p.machines, reconcile.New(p.id, reducer.Apply, ch.state(), 0))
+			p.machines = append(p.machines, reconcile.New(p.id, ch.state(), 0))
 		}
 		w.clients = append(w.clients, p)
 	}

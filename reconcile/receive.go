@@ -1,6 +1,10 @@
 package reconcile
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/causeway-ahp/causeway/reducer"
+)
 
 // Receive takes one envelope of the channel, live or replayed, and returns what
 // it was and which dispatches it ended (AHP core, 7).
@@ -17,7 +21,7 @@ func (c *Channel) Receive(e Envelope) (Kind, []Outcome) {
 	before := c.confirmed
 	if kind == Foreign || kind == Own && !stale {
 		// The host's copy is reduced, not the local one: the host decides.
-		c.confirmed = c.reduce(c.confirmed, e.Action)
+		c.confirmed = reducer.Apply(c.confirmed, e.Action)
 	}
 	switch {
 	case len(c.pending) == 0:
@@ -25,7 +29,7 @@ func (c *Channel) Receive(e Envelope) (Kind, []Outcome) {
 	case !own && before == c.confirmed, echoed && !stale:
 		// An action moved from pending to confirmed, or nothing happened.
 	case kind == Foreign && c.commutes(e.Action):
-		c.optimistic = c.reduce(c.optimistic, e.Action)
+		c.optimistic = reducer.Apply(c.optimistic, e.Action)
 	default:
 		c.refold()
 	}

@@ -33,7 +33,7 @@ func isRead(state any) bool { return state.(*ahp.SessionState).Status.Has(ahp.St
 // begin returns a machine at sequence 10 with the actions dispatched and written
 // as clientSeq 1, 2, ...
 func begin(actions ...ahp.Action) *reconcile.Channel {
-	c := reconcile.New(me, reducer.Apply, session("old"), 10)
+	c := reconcile.New(me, session("old"), 10)
 	for i, a := range actions {
 		seq := uint64(i + 1)
 		c.Dispatch(seq, a, nil)
@@ -248,7 +248,7 @@ func TestRemovedChannelEndsEverything(t *testing.T) {
 // Cases 100 and 101: one identity links optimistic entry and echo; equal content
 // of somebody else does not.
 func TestEqualContentOfTwoClientsStaysTwoEntries(t *testing.T) {
-	c := reconcile.New(me, reducer.Apply, reducer.New(ahp.KindChat), 0)
+	c := reconcile.New(me, reducer.New(ahp.KindChat), 0)
 	mine := &ahp.ChatPendingMessageSet{Kind: ahp.PendingQueued, ID: "m1", Message: ahp.UserMessage("same")}
 	theirs := &ahp.ChatPendingMessageSet{Kind: ahp.PendingQueued, ID: "m2", Message: ahp.UserMessage("same")}
 	c.Dispatch(1, mine, nil)
@@ -277,7 +277,7 @@ func TestRejectedSubsetEqualsNeverSent(t *testing.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "actions")
 		actions := make([]ahp.Action, n)
 		refused := make([]bool, n)
-		all := reconcile.New(me, reducer.Apply, reducer.New(ahp.KindChat), 0)
+		all := reconcile.New(me, reducer.New(ahp.KindChat), 0)
 		for i := range n {
 			actions[i], refused[i] = action(t), rapid.Bool().Draw(t, "rejected")
 			all.Dispatch(uint64(i+1), actions[i], nil)
@@ -335,7 +335,7 @@ func TestForeignCommitWipesNoPendingUpdate(t *testing.T) {
 
 // Case 110: a pending action that no longer applies is skipped, no more.
 func TestPendingThatNoLongerAppliesIsSkipped(t *testing.T) {
-	c := reconcile.New(me, reducer.Apply, reducer.New(ahp.KindChat), 0)
+	c := reconcile.New(me, reducer.New(ahp.KindChat), 0)
 	set := func(id string) ahp.Action {
 		return &ahp.ChatPendingMessageSet{Kind: ahp.PendingQueued, ID: id, Message: ahp.UserMessage(id)}
 	}
@@ -374,7 +374,7 @@ func TestRollbackOfTwoWritesInBothOrders(t *testing.T) {
 // AHP core, 7, "Turn idempotency": a start that comes again resets nothing.
 func TestRepeatedTurnStartDoesNotResetTheTurn(t *testing.T) {
 	start := &ahp.ChatTurnStarted{TurnID: "t", StartedAt: "2026-10-01T00:00:00.000Z", Message: ahp.UserMessage("go")}
-	c := reconcile.New(me, reducer.Apply, reducer.New(ahp.KindChat), 0)
+	c := reconcile.New(me, reducer.New(ahp.KindChat), 0)
 	c.Dispatch(1, start, nil)
 	c.Written(1)
 	c.Receive(foreign(1, start)) // the host had it from an earlier life of this client
@@ -389,7 +389,7 @@ func TestRepeatedTurnStartDoesNotResetTheTurn(t *testing.T) {
 // What is reduced on top instead of underneath must come to the same.
 func TestStreamedActionsCommuteWithWhatIsBesideTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := reconcile.New(me, reducer.Apply, reducer.New(ahp.KindChat), 0)
+		c := reconcile.New(me, reducer.New(ahp.KindChat), 0)
 		c.Receive(foreign(1, &ahp.ChatTurnStarted{TurnID: "a", StartedAt: "2026-10-01T00:00:00.000Z", Message: ahp.UserMessage("go")}))
 		c.Receive(foreign(2, &ahp.ChatResponsePart{TurnID: "a", Part: ahp.ResponsePart{Part: &ahp.MarkdownPart{ID: "p"}}}))
 		c.Receive(foreign(3, &ahp.ChatToolCallStart{ToolCallRef: ahp.ToolCallRef{TurnID: "a", ToolCallID: "call"}}))
@@ -419,7 +419,7 @@ func streamed(t *rapid.T) ahp.Action {
 }
 
 func TestEchoWordForWordLeavesTheOptimisticStateAlone(t *testing.T) {
-	c := reconcile.New(me, reducer.Apply, session("old"), 10)
+	c := reconcile.New(me, session("old"), 10)
 	for seq, a := range []ahp.Action{title("first"), read(true)} {
 		c.Dispatch(uint64(seq+1), a, encoded(a))
 		c.Written(uint64(seq + 1))

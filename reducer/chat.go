@@ -52,12 +52,8 @@ func Chat(s *ahp.ChatState, a ahp.Action) *ahp.ChatState {
 		return changeAnswer(s, a)
 	case *ahp.ChatInputCompleted:
 		return completeInput(s, a)
-	case *ahp.ChatPendingMessageSet:
-		return setPending(s, a)
-	case *ahp.ChatPendingMessageRemoved:
-		return removePending(s, a)
-	case *ahp.ChatQueuedMessagesReordered:
-		return reorderQueue(s, a)
 	}
-	return chatProperty(s, a)
+	e := headerEdit{chat: s}
+	e.reduce(a)
+	return e.chat
 }

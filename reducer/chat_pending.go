@@ -9,39 +9,31 @@ import (
 
 // A kind that is not exactly "steering" means the queue (AHP channels, 4.21).
 
-func setPending(s *ahp.ChatState, a *ahp.ChatPendingMessageSet) *ahp.ChatState {
+func (e *headerEdit) setPending(a *ahp.ChatPendingMessageSet) {
 	m := ahp.PendingMessage{ID: a.ID, Message: a.Message}
-	c, header := editHeader(s)
 	if a.Kind == ahp.PendingSteering {
-		header.SteeringMessage = &m
-	} else {
-		header.QueuedMessages = upsert(s.QueuedMessages, m, isPending(a.ID))
+		e.header().SteeringMessage = &m
+		return
 	}
-	return c
+	e.header().QueuedMessages = upsert(e.chat.QueuedMessages, m, isPending(a.ID))
 }
 
-func removePending(s *ahp.ChatState, a *ahp.ChatPendingMessageRemoved) *ahp.ChatState {
+func (e *headerEdit) removePending(a *ahp.ChatPendingMessageRemoved) {
 	if a.Kind == ahp.PendingSteering {
-		if s.SteeringMessage == nil || s.SteeringMessage.ID != a.ID {
-			return s
+		if m := e.chat.SteeringMessage; m != nil && m.ID == a.ID {
+			e.header().SteeringMessage = nil
 		}
-		c, header := editHeader(s)
-		header.SteeringMessage = nil
-		return c
+		return
 	}
-	rest, removed := without(s.QueuedMessages, isPending(a.ID))
-	if !removed {
-		return s
+	if rest, removed := without(e.chat.QueuedMessages, isPending(a.ID)); removed {
+		e.header().QueuedMessages = present(rest)
 	}
-	c, header := editHeader(s)
-	header.QueuedMessages = present(rest)
-	return c
 }
 
 // reorderQueue puts the named messages first, each at its first mention, and
 // keeps the others behind them in their old order. Sorting can neither drop nor
 // duplicate a message (AHP channels, 4.22).
-func reorderQueue(s *ahp.ChatState, a *ahp.ChatQueuedMessagesReordered) *ahp.ChatState {
+func (e *headerEdit) reorderQueue(a *ahp.ChatQueuedMessagesReordered) {
 	rank := ranks(a.Order)
 	position := func(m *ahp.PendingMessage) int {
 		if r, named := rank[m.ID]; named {
@@ -50,13 +42,12 @@ func reorderQueue(s *ahp.ChatState, a *ahp.ChatQueuedMessagesReordered) *ahp.Cha
 		return len(a.Order)
 	}
 	byPosition := func(x, y ahp.PendingMessage) int { return cmp.Compare(position(&x), position(&y)) }
-	if slices.IsSortedFunc(s.QueuedMessages, byPosition) {
-		return s
+	if slices.IsSortedFunc(e.chat.QueuedMessages, byPosition) {
+		return
 	}
-	c, header := editHeader(s)
-	header.QueuedMessages = slices.Clone(s.QueuedMessages)
-	slices.SortStableFunc(header.QueuedMessages, byPosition)
-	return c
+	queue := slices.Clone(e.chat.QueuedMessages)
+	slices.SortStableFunc(queue, byPosition)
+	e.header().QueuedMessages = queue
 }
 
 func isPending(id string) func(*ahp.PendingMessage) bool {

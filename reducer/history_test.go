@@ -2,6 +2,7 @@ package reducer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,31 @@ func TestChatHistory(t *testing.T) {
 			if got := encodeState(t, s); string(got) != string(texts[i]) {
 				t.Fatalf("state %d changed afterwards:\n%s\n%s", i, texts[i], got)
 			}
+		}
+	})
+}
+
+// TestFoldIsApplyInTurn folds random actions over a state and over another that
+// branched off it, which must stay as they were.
+func TestFoldIsApplyInTurn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		start := New(ahp.KindChat)
+		either := rapid.OneOf(rapid.Custom(drawAction), rapid.Custom(drawHeaderAction))
+		for _, a := range rapid.SliceOfN(either, 0, 10).Draw(t, "before") {
+			start = Apply(start, a)
+		}
+		actions := rapid.SliceOfN(either, 0, 12).Draw(t, "actions")
+		text := encodeState(t, start.(*ahp.ChatState))
+		want := start
+		for _, a := range actions {
+			want = Apply(want, a)
+		}
+		got := Fold(start, slices.Values(actions))
+		if got, want := encodeState(t, got.(*ahp.ChatState)), encodeState(t, want.(*ahp.ChatState)); string(got) != string(want) {
+			t.Fatalf("folded:\n%s\nin turn:\n%s", got, want)
+		}
+		if now := encodeState(t, start.(*ahp.ChatState)); string(now) != string(text) {
+			t.Fatalf("the state that was folded over changed:\n%s\n%s", text, now)
 		}
 	})
 }
@@ -126,4 +152,28 @@ func drawAction(t *rapid.T) ahp.Action {
 		&ahp.ChatQueuedMessagesReordered{Order: []string{id, "z", "x"}},
 	}
 	return rapid.SampledFrom(pool).Draw(t, "action")
+}
+
+// drawHeaderAction draws an action that concerns nothing but a chat's header.
+func drawHeaderAction(t *rapid.T) ahp.Action {
+	id := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "id")
+	kind := rapid.SampledFrom([]string{ahp.PendingQueued, ahp.PendingSteering}).Draw(t, "kind")
+	yes := rapid.Bool().Draw(t, "yes")
+	pool := []ahp.Action{
+		&ahp.ChatActivityChanged{Activity: &id},
+		&ahp.ChatMovableChanged{Movable: yes},
+		&ahp.ChatIsReadChanged{IsRead: yes},
+		&ahp.ChatIsArchivedChanged{IsArchived: yes},
+		&ahp.ChatDraftChanged{Draft: ahp.UserMessage(id)},
+		&ahp.ChatChangesetsChanged{Changesets: []ahp.Changeset{{}}},
+		&ahp.ChatCanvasesChanged{Canvases: []ahp.CanvasRef{{}}},
+		&ahp.ChatBackgroundWorkSet{Work: ahp.BackgroundWork{ID: id}},
+		&ahp.ChatBackgroundWorkRemoved{ID: id},
+		&ahp.ChatWorkingDirectorySet{Directory: "file:///" + id},
+		&ahp.ChatWorkingDirectoryRemoved{Directory: "file:///" + id},
+		&ahp.ChatPendingMessageSet{Kind: kind, ID: id, Message: ahp.UserMessage(id)},
+		&ahp.ChatPendingMessageRemoved{Kind: kind, ID: id},
+		&ahp.ChatQueuedMessagesReordered{Order: []string{id}},
+	}
+	return rapid.SampledFrom(pool).Draw(t, "header action")
 }

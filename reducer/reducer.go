@@ -2,6 +2,7 @@ package reducer
 
 import (
 	"fmt"
+	"iter"
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/go-json-experiment/json/jsontext"
@@ -26,6 +27,19 @@ func Apply(state any, a ahp.Action) any {
 		return Annotations(s, a)
 	case *ahp.ResourceWatchState:
 		return ResourceWatch(s, a)
+	}
+	return state
+}
+
+// Fold reduces the actions in turn. It comes to the same as Apply for each of
+// them, only cheaper, since nobody sees the states in between; the result may be
+// a copy where Apply would return state itself.
+func Fold(state any, actions iter.Seq[ahp.Action]) any {
+	if s, ok := state.(*ahp.ChatState); ok {
+		return foldChat(s, actions)
+	}
+	for a := range actions {
+		state = Apply(state, a)
 	}
 	return state
 }

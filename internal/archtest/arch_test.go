@@ -31,6 +31,7 @@ var neighbours = map[string]string{
 	"transport/websocket -> transport": "a carrier implements transport.Conn",
 	"transport/stdio -> transport":     "a carrier implements transport.Conn",
 	"transport/memory -> transport":    "a carrier implements transport.Conn",
+	"reconcile -> reducer":             "confirmed and optimistic states come from the same rules",
 	"agent/shell -> agent":             "an agent implements agent.Provider",
 	"host/endpoint -> host":            "the door hands connections to the host",
 }

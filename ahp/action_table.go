@@ -99,6 +99,8 @@ var actions = map[string]actionInfo{
 	"annotations/removed":                  {new: func() Action { return new(AnnotationsRemoved) }, since: "0.4.0", fromClient: true},
 	"annotations/entrySet":                 {new: func() Action { return new(AnnotationsEntrySet) }, since: "0.4.0", fromClient: true},
 	"annotations/entryRemoved":             {new: func() Action { return new(AnnotationsEntryRemoved) }, since: "0.4.0", fromClient: true},
+	"clientService/set":                    {new: func() Action { return new(ClientServiceSet) }, since: "1.1.0"},
+	"clientService/removed":                {new: func() Action { return new(ClientServiceRemoved) }, since: "1.1.0"},
 	"resourceWatch/changed":                {new: func() Action { return new(ResourceWatchChanged) }, since: "0.2.0"},
 }
 
@@ -397,3 +399,9 @@ func (*AnnotationsEntryRemoved) ActionType() string { return "annotations/entryR
 
 // ActionType implements Action.
 func (*ResourceWatchChanged) ActionType() string { return "resourceWatch/changed" }
+
+// ActionType implements Action.
+func (*ClientServiceSet) ActionType() string { return "clientService/set" }
+
+// ActionType implements Action.
+func (*ClientServiceRemoved) ActionType() string { return "clientService/removed" }

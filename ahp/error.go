@@ -25,6 +25,15 @@ const (
 	CodeTCPConnectionOpenFailed    = -32012
 )
 
+// Codes of the relay to client services, outside of the range that JSON-RPC
+// reserves (AHP core, 15.4).
+const (
+	CodeClientServiceUnavailable   = -31010
+	CodeClientServiceTimeout       = -31011
+	CodeClientServiceLimitExceeded = -31012
+	CodeClientServiceBadResponse   = -31013
+)
+
 // One sentinel per code, for errors.Is.
 var (
 	ErrSessionNotFound            = &Error{Code: CodeSessionNotFound, Message: "session not found"}
@@ -38,6 +47,11 @@ var (
 	ErrAlreadyExists              = &Error{Code: CodeAlreadyExists, Message: "already exists"}
 	ErrConflict                   = &Error{Code: CodeConflict, Message: "conflict"}
 	ErrTCPConnectionOpenFailed    = &Error{Code: CodeTCPConnectionOpenFailed, Message: "TCP connection could not be opened"}
+
+	ErrClientServiceUnavailable   = &Error{Code: CodeClientServiceUnavailable, Message: "client service unavailable"}
+	ErrClientServiceTimeout       = &Error{Code: CodeClientServiceTimeout, Message: "client service did not answer in time"}
+	ErrClientServiceLimitExceeded = &Error{Code: CodeClientServiceLimitExceeded, Message: "limit of client services exceeded"}
+	ErrClientServiceBadResponse   = &Error{Code: CodeClientServiceBadResponse, Message: "bad response of a client service"}
 )
 
 // UnsupportedVersions is the error for a handshake without a common version;

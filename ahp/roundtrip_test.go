@@ -187,11 +187,12 @@ func wireTypes() map[reflect.Type]bool {
 		walkType(reflect.TypeOf(create()), found)
 	}
 	for _, v := range []any{
-		RootState{}, SessionState{}, ChatState{}, TerminalState{}, ChangesetState{}, AnnotationsState{}, ResourceWatchState{}, EmptyState{},
+		RootState{}, SessionState{}, ChatState{}, TerminalState{}, ChangesetState{}, AnnotationsState{}, ResourceWatchState{}, ClientServicesState{}, EmptyState{},
 		ActionEnvelope{}, DispatchActionParams{}, InitializeParams{}, InitializeResult{}, ReconnectParams{}, ReconnectResult{}, ChannelCursor{},
 		SubscribeParams{}, SubscribeResult{}, ChannelParams{}, ListSessionsParams{}, ListSessionsResult{}, CreateSessionParams{},
 		CreateChatParams{}, FetchTurnsParams{}, CompletionsParams{}, ResolveSessionConfigParams{}, SessionAddedParams{},
 		SessionRemovedParams{}, SessionSummaryChangedParams{}, ProgressParams{}, AnswerValue{}, SessionSummary{}, ChangesetOperationTarget{},
+		ClientServicesInfo{}, RegisterServiceParams{}, RegisterServiceResult{}, UnregisterServiceParams{}, ClientServiceParams{}, RelayData{},
 	} {
 		walkType(reflect.TypeOf(v), found)
 	}

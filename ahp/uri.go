@@ -30,14 +30,15 @@ type Kind string
 
 // The channel kinds of the core protocol.
 const (
-	KindRoot          Kind = "root"
-	KindSession       Kind = "session"
-	KindChat          Kind = "chat"
-	KindTerminal      Kind = "terminal"
-	KindChangeset     Kind = "changeset"
-	KindAnnotations   Kind = "annotations"
-	KindResourceWatch Kind = "resourceWatch"
-	KindUnknown       Kind = ""
+	KindRoot           Kind = "root"
+	KindSession        Kind = "session"
+	KindChat           Kind = "chat"
+	KindTerminal       Kind = "terminal"
+	KindChangeset      Kind = "changeset"
+	KindAnnotations    Kind = "annotations"
+	KindResourceWatch  Kind = "resourceWatch"
+	KindClientServices Kind = "clientService" // the prefix of its actions
+	KindUnknown        Kind = ""
 )
 
 // KindOf tells the kind of a channel from its URI, KindUnknown for a scheme
@@ -60,6 +61,8 @@ func KindOf(u URI) Kind {
 		return KindChangeset
 	case strings.HasPrefix(u, ResourceWatchPrefix):
 		return KindResourceWatch
+	case u == ClientServicesURI:
+		return KindClientServices
 	}
 	return KindUnknown
 }

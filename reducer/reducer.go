@@ -27,6 +27,8 @@ func Apply(state any, a ahp.Action) any {
 		return Annotations(s, a)
 	case *ahp.ResourceWatchState:
 		return ResourceWatch(s, a)
+	case *ahp.ClientServicesState:
+		return ClientServices(s, a)
 	}
 	return state
 }
@@ -95,6 +97,8 @@ func blank(kind ahp.Kind) any {
 		return new(ahp.AnnotationsState)
 	case ahp.KindResourceWatch:
 		return new(ahp.ResourceWatchState)
+	case ahp.KindClientServices:
+		return new(ahp.ClientServicesState)
 	}
 	return new(ahp.EmptyState)
 }

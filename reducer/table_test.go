@@ -23,24 +23,26 @@ type row struct {
 
 // base holds the state each table begins with.
 var base = map[ahp.Kind]string{
-	ahp.KindRoot:          `{"agents":[],"unknownMember":1}`,
-	ahp.KindSession:       `{"provider":"p","title":"T","status":1,"lifecycle":"creating","activeClients":[],"chats":[],"unknownMember":1}`,
-	ahp.KindChat:          `{"resource":"ahp-chat:/c","title":"T","status":1,"modifiedAt":"2026-01-01T00:00:00.000Z","turns":[],"unknownMember":1}`,
-	ahp.KindTerminal:      `{"title":"T","content":[],"claim":{"kind":"client","clientId":"c"},"lifecycle":{"status":"running"},"unknownMember":1}`,
-	ahp.KindChangeset:     `{"status":"ready","files":[],"unknownMember":1}`,
-	ahp.KindAnnotations:   `{"annotations":[],"unknownMember":1}`,
-	ahp.KindResourceWatch: `{"root":"file:///r","recursive":true,"unknownMember":1}`,
+	ahp.KindRoot:           `{"agents":[],"unknownMember":1}`,
+	ahp.KindSession:        `{"provider":"p","title":"T","status":1,"lifecycle":"creating","activeClients":[],"chats":[],"unknownMember":1}`,
+	ahp.KindChat:           `{"resource":"ahp-chat:/c","title":"T","status":1,"modifiedAt":"2026-01-01T00:00:00.000Z","turns":[],"unknownMember":1}`,
+	ahp.KindTerminal:       `{"title":"T","content":[],"claim":{"kind":"client","clientId":"c"},"lifecycle":{"status":"running"},"unknownMember":1}`,
+	ahp.KindChangeset:      `{"status":"ready","files":[],"unknownMember":1}`,
+	ahp.KindAnnotations:    `{"annotations":[],"unknownMember":1}`,
+	ahp.KindResourceWatch:  `{"root":"file:///r","recursive":true,"unknownMember":1}`,
+	ahp.KindClientServices: `{"services":[],"unknownMember":1}`,
 }
 
 // tables holds the rows of all kinds; each kind's stand in a file of their own.
 var tables = map[ahp.Kind][]row{
-	ahp.KindRoot:          rootRows,
-	ahp.KindSession:       slices.Concat(sessionRows, sessionChatRows, customizationRows),
-	ahp.KindChat:          slices.Concat(chatRows, turnRows, streamRows, toolRows, inputRows, pendingRows),
-	ahp.KindTerminal:      terminalRows,
-	ahp.KindChangeset:     changesetRows,
-	ahp.KindAnnotations:   annotationRows,
-	ahp.KindResourceWatch: watchRows,
+	ahp.KindRoot:           rootRows,
+	ahp.KindSession:        slices.Concat(sessionRows, sessionChatRows, customizationRows),
+	ahp.KindChat:           slices.Concat(chatRows, turnRows, streamRows, toolRows, inputRows, pendingRows),
+	ahp.KindTerminal:       terminalRows,
+	ahp.KindChangeset:      changesetRows,
+	ahp.KindAnnotations:    annotationRows,
+	ahp.KindResourceWatch:  watchRows,
+	ahp.KindClientServices: serviceRows,
 }
 
 func TestActions(t *testing.T) {
@@ -202,6 +204,8 @@ func typeName(v any) string {
 		return "annotations"
 	case *ahp.ResourceWatchState:
 		return "resourceWatch"
+	case *ahp.ClientServicesState:
+		return "clientService"
 	}
 	return "none"
 }

@@ -86,7 +86,7 @@ type ReconnectParams struct {
 	ClientID          string           `json:"clientId"`
 	LastSeenServerSeq *uint64          `json:"lastSeenServerSeq,omitzero"`
 	Subscriptions     []jsontext.Value `json:"subscriptions"`
-	Windows           jsontext.Value   `json:"windows,omitzero"`
+	Windows           *WindowsOffer    `json:"windows,omitzero"`
 	Meta              jsontext.Value   `json:"_meta,omitzero"`
 	Extra             jsontext.Value   `json:",embed"`
 }
@@ -113,7 +113,7 @@ type ReconnectResult struct {
 	Snapshots []Snapshot         `json:"snapshots,omitzero"`
 	Missing   []URI              `json:"missing,omitzero"`
 	Channels  []ChannelReconnect `json:"channels,omitzero"`
-	Windows   jsontext.Value     `json:"windows,omitzero"`
+	Windows   *WindowsResult     `json:"windows,omitzero"`
 	Extra     jsontext.Value     `json:",embed"`
 }
 
@@ -124,26 +124,6 @@ type ChannelReconnect struct {
 	Actions  []ActionEnvelope `json:"actions,omitzero"`
 	Snapshot *Snapshot        `json:"snapshot,omitzero"`
 	Extra    jsontext.Value   `json:",embed"`
-}
-
-// ChannelReceiveLimits is what one side can receive on a windowed subscription.
-type ChannelReceiveLimits struct {
-	WindowBytes       int64          `json:"windowBytes"`       // soft, at least 1
-	MaximumFrameBytes int64          `json:"maximumFrameBytes"` // hard, at least 1024
-	Extra             jsontext.Value `json:",embed"`
-}
-
-// FlowControlOffer asks for a windowed subscription.
-type FlowControlOffer struct {
-	Receive ChannelReceiveLimits `json:"receive"`
-	Extra   jsontext.Value       `json:",embed"`
-}
-
-// FlowControl accepts it.
-type FlowControl struct {
-	ClientReceive ChannelReceiveLimits `json:"clientReceive"`
-	HostReceive   ChannelReceiveLimits `json:"hostReceive"`
-	Extra         jsontext.Value       `json:",embed"`
 }
 
 // Delivery bounds deliberate buffering.

@@ -234,7 +234,7 @@ func TestKindOf(t *testing.T) {
 	for uri, want := range map[URI]Kind{
 		RootURI: KindRoot, "ahp-session:/1": KindSession, AnnotationsURI("ahp-session:/1"): KindAnnotations,
 		"ahp-chat:/1": KindChat, "ahp-terminal:/1": KindTerminal, "ahp-changeset:/1": KindChangeset,
-		"ahp-resource-watch:/1": KindResourceWatch, "ahp-root://x": KindUnknown, "": KindUnknown, "AHP-CHAT:/1": KindUnknown, TCPPrefix: KindUnknown,
+		"ahp-resource-watch:/1": KindResourceWatch, "ahp-root://x": KindUnknown, "": KindUnknown, "AHP-CHAT:/1": KindUnknown, "ahp-tcp:/t1": KindTCP, "ahp-tcp:1": KindTCP,
 	} {
 		if got := KindOf(uri); got != want {
 			t.Errorf("KindOf(%q) = %q, want %q", uri, got, want)

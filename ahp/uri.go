@@ -20,7 +20,7 @@ const (
 	ChangesetPrefix     = "ahp-changeset:/"
 	ResourceWatchPrefix = "ahp-resource-watch:/"
 	AutomationsURI      = "ahp-automations://"
-	TCPPrefix           = "ahp-tcp:/"
+	TCPPrefix           = "ahp-tcp:"
 	OTLPPrefix          = "ahp-otlp:"
 	annotationsSuffix   = "/annotations"
 )
@@ -38,6 +38,7 @@ const (
 	KindAnnotations    Kind = "annotations"
 	KindResourceWatch  Kind = "resourceWatch"
 	KindClientServices Kind = "clientService" // the prefix of its actions
+	KindTCP            Kind = "tcp"           // private to a connection, without state
 	KindUnknown        Kind = ""
 )
 
@@ -63,6 +64,8 @@ func KindOf(u URI) Kind {
 		return KindResourceWatch
 	case u == ClientServicesURI:
 		return KindClientServices
+	case strings.HasPrefix(u, TCPPrefix):
+		return KindTCP
 	}
 	return KindUnknown
 }

@@ -31,6 +31,7 @@ type channel struct {
 	phase      phase
 	err        error // why it is gone
 	refs       int   // open handles
+	lost       int   // fetches in a row that ended with the connection
 	machine    *reconcile.Channel
 	early      []*incoming // received before the snapshot they follow
 	dispatches map[uint64]*Dispatch
@@ -167,8 +168,10 @@ func (c *Client) unlinkLocked(cause error) {
 	}
 }
 
-// fetch subscribes to a channel on a connection and installs its snapshot.
-func (c *Client) fetch(l *link, ch *channel) {
+// fetch subscribes to a channel on a connection and installs its snapshot. A
+// channel that was open once outlives the loss of the connection; for a new one
+// that is dealt with where the loss is (see unlinkLocked).
+func (c *Client) fetch(l *link, ch *channel) error {
 	var r ahp.SubscribeResult
 	err := l.call(l.ctx, ahp.MethodSubscribe, ch.opts.params(ch.uri), &r)
 	s := snapshot{uri: ch.uri, state: new(ahp.EmptyState)} // a channel without state (AHP core, 3)
@@ -179,17 +182,16 @@ func (c *Client) fetch(l *link, ch *channel) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.link != l || ch.phase != opening && ch.phase != stale:
-		return // lost or closed meanwhile, and dealt with there
+	case c.link != l || errors.Is(err, ErrConnectionLost) || ch.phase != opening && ch.phase != stale:
+		return err // lost or closed meanwhile
 	case err == nil:
 		c.installLocked(l, ch, s)
-	case errors.Is(err, ErrConnectionLost):
-		return // dealt with when the loss is: see unlinkLocked; a stale channel is tried again
 	case ch.phase == stale:
 		c.goneLocked(ch, fmt.Errorf("%w: %w", ErrChannelGone, err))
 	default:
 		c.goneLocked(ch, err)
 	}
+	return err
 }
 
 // installLocked makes a channel complete: its snapshot, and what came before it
@@ -247,7 +249,7 @@ func (c *Client) join(uri ahp.URI, o SubscribeOptions) (*Channel, error) {
 		}
 		ch = newChannel(c, uri, o)
 		c.channels[uri] = ch
-		c.goLocked(func() { c.fetch(l, ch) })
+		c.goLocked(func() { _ = c.fetch(l, ch) })
 	}
 	ch.refs++
 	return &Channel{ch: ch, closed: make(chan struct{})}, nil

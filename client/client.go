@@ -31,6 +31,8 @@ type Client struct {
 	channels      map[ahp.URI]*channel
 	clientSeq     uint64 // the last one given to an action
 	lastSeen      uint64 // the highest serverSeq received (AHP core, 8.1)
+	unheard       int    // handshakes in a row that were lost before their answer
+	apart         bool   // the next handshake names no channel: see apart.go
 	pending       int    // actions without an outcome
 	listeners     map[string][]*listener
 	lists         map[*SessionList]struct{}

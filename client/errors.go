@@ -24,6 +24,11 @@ var (
 	// ErrChannelGone: the channel does not exist any more, or this client may
 	// not see it any more.
 	ErrChannelGone = errors.New("channel is gone")
+	// ErrUnreachableState: the state of the channel does not get through to this
+	// client: each time it was fetched the connection was lost, or it is above
+	// the limit of a message. The error wraps the loss. A smaller view may get
+	// through (see SubscribeOptions.Turns).
+	ErrUnreachableState = errors.New("state does not get through")
 	// ErrSlowReader: a range over updates did not keep up. Nothing was lost
 	// silently: when the loop goes on, it gets a snapshot and then updates.
 	ErrSlowReader = errors.New("reader is too slow")

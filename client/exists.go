@@ -44,7 +44,7 @@ func (l *link) missing(ch *channel) bool {
 		l.c.mu.Lock()
 		if ch.phase == open && l.c.link == l {
 			ch.phase = stale
-			l.c.goLocked(func() { l.c.fetch(l, ch) })
+			l.c.goLocked(func() { l.c.fetchAgain(l, ch, false) })
 		}
 		l.c.mu.Unlock()
 		return false

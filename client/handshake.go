@@ -15,6 +15,7 @@ import (
 type handshake struct {
 	call    *jsonrpc.Pending
 	resumes bool // reconnect, otherwise initialize
+	names   bool // it names channels, so that the answer holds their states
 }
 
 // greet begins the handshake: reconnect when the host may know this client,
@@ -23,24 +24,24 @@ func (l *link) greet() error {
 	c := l.c
 	c.mu.Lock()
 	resumes := c.known
-	params := any(c.initializeLocked())
-	method := ahp.MethodInitialize
+	channels := c.subscribedLocked(resumes)
+	params, method := any(c.initializeLocked(channels)), ahp.MethodInitialize
 	if resumes {
-		params, method = c.reconnectLocked(), ahp.MethodReconnect
+		params, method = c.reconnectLocked(channels), ahp.MethodReconnect
 	}
 	c.mu.Unlock()
 	call, err := l.rpc.Go(method, params)
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
-	l.handshake = &handshake{call: call, resumes: resumes}
+	l.handshake = &handshake{call: call, resumes: resumes, names: len(channels) > 0}
 	return nil
 }
 
-func (c *Client) initializeLocked() ahp.InitializeParams {
+func (c *Client) initializeLocked(channels []ahp.URI) ahp.InitializeParams {
 	p := ahp.InitializeParams{
 		Channel: ahp.RootURI, ProtocolVersions: c.opts.Versions, ClientID: c.opts.ClientID,
-		ClientInfo: c.opts.Info, Capabilities: c.opts.Capabilities, InitialSubscriptions: c.subscribedLocked(false),
+		ClientInfo: c.opts.Info, Capabilities: c.opts.Capabilities, InitialSubscriptions: channels,
 	}
 	if c.opts.Locale != "" {
 		p.Locale = &c.opts.Locale
@@ -48,12 +49,12 @@ func (c *Client) initializeLocked() ahp.InitializeParams {
 	return p
 }
 
-func (c *Client) reconnectLocked() ahp.ReconnectParams {
+func (c *Client) reconnectLocked(channels []ahp.URI) ahp.ReconnectParams {
 	root, seen := ahp.RootURI, c.seenLocked()
 	p := ahp.ReconnectParams{
 		Channel: &root, ClientID: c.opts.ClientID, LastSeenServerSeq: &seen, Subscriptions: []jsontext.Value{},
 	}
-	for _, uri := range c.subscribedLocked(true) {
+	for _, uri := range channels {
 		quoted, _ := jsontext.AppendQuote(nil, uri)
 		p.Subscriptions = append(p.Subscriptions, quoted)
 	}
@@ -79,9 +80,13 @@ func (c *Client) seenLocked() uint64 {
 	return seen
 }
 
-// subscribedLocked lists the channels in use, in a stable order. Resumable ones
-// are those whose state is complete up to lastSeen.
+// subscribedLocked lists the channels in use, in a stable order, unless they are
+// to be fetched apart. Resumable ones are those whose state is complete up to
+// lastSeen.
 func (c *Client) subscribedLocked(resumable bool) []ahp.URI {
+	if c.apart {
+		return nil
+	}
 	var uris []ahp.URI
 	for uri, ch := range c.channels {
 		if ch.phase == open || ch.phase == stale && !resumable {
@@ -182,9 +187,13 @@ func (c *Client) begin(r *ahp.InitializeResult) {
 	c.known, c.info, c.lastSeen = true, r, r.ServerSeq
 	c.stats.Initializes++
 	for _, ch := range c.channels {
-		if s, ok := states[ch.uri]; ok {
+		s, ok := states[ch.uri]
+		switch {
+		case ok:
 			c.resetLocked(ch, s)
-		} else {
+		case c.apart:
+			c.staleLocked(ch)
+		default:
 			c.goneLocked(ch, ErrChannelGone)
 		}
 	}
@@ -290,11 +299,7 @@ func (c *Client) goLive(l *link) {
 	for _, d := range c.unsentLocked() {
 		l.pushLocked(outgoing{msg: d.msg, dispatch: d})
 	}
-	for _, ch := range c.channels {
-		if ch.phase == stale {
-			c.goLocked(func() { c.fetch(l, ch) })
-		}
-	}
+	c.fetchStaleLocked(l)
 	for list := range c.lists {
 		list.refreshLocked(l)
 	}

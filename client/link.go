@@ -64,6 +64,9 @@ func (l *link) serve() error {
 	loops.Wait()
 	cause := context.Cause(l.ctx)
 	l.rpc.Close(cause)
+	if l.handshake != nil {
+		l.c.unanswered(l.handshake, cause)
+	}
 	return cause
 }
 
@@ -84,7 +87,7 @@ func (l *link) readLoop() error {
 	for {
 		data, err := l.t.Read()
 		if err != nil {
-			return readError(err, l.handshake != nil)
+			return l.readError(err)
 		}
 		if err := l.rpc.Receive(data); err != nil {
 			return err
@@ -98,10 +101,10 @@ func (l *link) readLoop() error {
 }
 
 // readError decides what a broken connection means. A handshake whose answer is
-// above this side's limit would be so again and again.
-func readError(err error, handshake bool) error {
+// above this side's limit, although it names no channel, would be so again.
+func (l *link) readError(err error) error {
 	var closed *transport.CloseError
-	if handshake && errors.Is(err, transport.ErrTooLarge) && errors.As(err, &closed) && !closed.Remote {
+	if h := l.handshake; h != nil && !h.names && errors.Is(err, transport.ErrTooLarge) && errors.As(err, &closed) && !closed.Remote {
 		return Permanent(fmt.Errorf("the host's state is above the message limit of this client: %w", err))
 	}
 	return err

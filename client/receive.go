@@ -95,7 +95,7 @@ func (in *incoming) update(kind reconcile.Kind) Update {
 func (c *Client) refetchLocked(ch *channel) {
 	c.staleLocked(ch)
 	if l := c.link; l != nil {
-		c.goLocked(func() { c.fetch(l, ch) })
+		c.goLocked(func() { c.fetchAgain(l, ch, false) })
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/client"
+	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/transport"
 	"github.com/causeway-ahp/causeway/transport/websocket"
 )
@@ -151,6 +152,89 @@ func TestASnapshotThatDoesNotFitFailsItsRequestOnce(t *testing.T) {
 			t.Errorf("%d turns in the view, want 1", n)
 		}
 	})
+}
+
+// short makes a host forget at once what a replay would need.
+var short = host.Options{Limits: host.Limits{RingRecords: 4, ReplayBytes: 1}}
+
+// limits are the two ways in which a large answer is lost: on the way, without a
+// word of why, and at this side's own limit.
+var limits = map[string]func(w *world, most int) *client.Client{
+	"relay": func(w *world, most int) *client.Client { return w.behind("reader", most) },
+	"own": func(w *world, most int) *client.Client {
+		return w.clientWith(client.Options{
+			ClientID: "reader", Dialer: w.net.Dialer("reader"), WebSocket: websocket.Options{MaxMessageBytes: most},
+		})
+	},
+}
+
+// A view of a chat that is too large as a whole comes back after a reconnect by
+// snapshot, with the same view, and does not cost one connection after the other
+// (1).
+func TestAViewComesBackThoughTheWholeDoesNotFit(t *testing.T) {
+	for name, limit := range limits {
+		t.Run(name, func(t *testing.T) {
+			bubbleWith(t, talker(kilobytes), short, func(t *testing.T, w *world) {
+				chat := w.chat(w.client("author"))
+				for range 4 {
+					w.turn(chat, "600")
+				}
+				reader := limit(w, 1<<20)
+				part := must(reader.ChatView(t.Context(), chat.URI(), client.SubscribeOptions{Turns: 1}))(t)
+				lively := w.chat(reader)
+				w.link("reader").Cut()
+				last := w.turn(chat, "3")
+				waitChat(t, part, func(s *ahp.ChatState) bool { return s.Turns.Len() > 0 && s.Turns.At(s.Turns.Len()-1).ID == last.ID })
+				if n := part.State().Turns.Len(); n > 2 {
+					t.Errorf("%d turns in the view, want those asked for", n)
+				}
+				w.turn(lively, "1")
+				time.Sleep(time.Hour)
+				if n := reader.Stats().Connections; n != 2 {
+					t.Errorf("%d connections, want the one before the cut and the one after", n)
+				}
+			})
+		})
+	}
+}
+
+// A chat that has outgrown the way to its reader is given up, by itself; what
+// else the reader follows goes on (1, 37).
+func TestAStateThatNeverGetsThroughIsGivenUpAlone(t *testing.T) {
+	for name, limit := range limits {
+		t.Run(name, func(t *testing.T) {
+			bubbleWith(t, talker(kilobytes), short, func(t *testing.T, w *world) {
+				chat := w.chat(w.client("author"))
+				w.turn(chat, "600")
+				reader := limit(w, 1<<20)
+				outgrown := must(reader.Chat(t.Context(), chat.URI()))(t)
+				lively := w.chat(reader)
+				w.link("reader").Cut()
+				w.turn(chat, "600")
+				<-outgrown.Done()
+				if err := outgrown.Err(); !errors.Is(err, client.ErrUnreachableState) {
+					t.Errorf("the chat ended with %v, want ErrUnreachableState", err)
+				}
+				time.Sleep(time.Minute) // the connection it went down with is replaced
+				before := reader.Stats().Connections
+				w.turn(lively, "1")
+				time.Sleep(time.Hour)
+				if n := reader.Stats().Connections; n != before || n > 10 {
+					t.Errorf("%d connections, %d of them before the chat was given up", n, before)
+				}
+			})
+		})
+	}
+}
+
+// waitChat waits for a state of a chat, at most for an hour.
+func waitChat(t *testing.T, chat *client.Chat, cond func(*ahp.ChatState) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	if err := chat.Wait(ctx, func(s any) bool { return cond(s.(*ahp.ChatState)) }); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A client whose limit a chat has outgrown still lists, talks and removes (37).

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/causeway-ahp/causeway/agent"
+	"github.com/causeway-ahp/causeway/agent/process"
 	"github.com/causeway-ahp/causeway/ahp"
 )
 
@@ -62,7 +63,7 @@ func (t *turn) run(line string) (bool, error) {
 }
 
 // admit finds out whether the command may run, and what is to be executed then.
-func (c *call) admit() (cmd command, ok bool, err error) {
+func (c *call) admit() (cmd process.Command, ok bool, err error) {
 	if cmd, ok = c.s.readOnly(c.ctx, c.text); ok {
 		return cmd, true, c.announce(ahp.ConfirmedNotNeeded)
 	}
@@ -75,8 +76,8 @@ func (c *call) admit() (cmd command, ok bool, err error) {
 
 // shell is the command as sh runs it. The dashes keep a text that begins with
 // one from being an option.
-func (c *call) shell() command {
-	return command{argv: []string{"sh", "-c", "--", c.text}, dir: c.s.dir, env: c.s.env}
+func (c *call) shell() process.Command {
+	return process.Command{Argv: []string{"sh", "-c", "--", c.text}, Dir: c.s.dir, Env: c.s.env}
 }
 
 // announce says that the command runs without having been asked about.
@@ -130,29 +131,29 @@ func (c *call) refuse() error {
 }
 
 // execute runs the command and returns its result.
-func (c *call) execute(cmd command) ahp.ToolCallResult {
-	out := newCapture(MaxOutputBytes, KeptBytes)
-	p, err := start(cmd, out)
+func (c *call) execute(cmd process.Command) ahp.ToolCallResult {
+	out := process.NewCapture(MaxOutputBytes, KeptBytes)
+	p, err := process.Start(cmd, out)
 	if err != nil {
 		return startFailure(c.text, cmd, err)
 	}
 	c.follow(p)
-	e := p.stop()
+	e := p.Stop()
 	c.count(e, out)
-	return resultOf(c.text, e, out, e.forced && c.over() != nil)
+	return resultOf(c.text, e, out, e.Forced && c.over() != nil)
 }
 
 // follow publishes output until the command has ended or must be ended.
-func (c *call) follow(p *process) {
+func (c *call) follow(p *process.Process) {
 	due := time.NewTimer(firstPublish)
 	due.Stop()
 	defer due.Stop()
-	changed, wait := p.out.changed, firstPublish
+	changed, wait := p.Out.Changed, firstPublish
 	for {
 		select {
-		case <-p.exited:
+		case <-p.Exited():
 			return
-		case <-p.out.over:
+		case <-p.Out.Over:
 			return
 		case <-c.ctx.Done():
 			return
@@ -160,8 +161,8 @@ func (c *call) follow(p *process) {
 			changed = nil // until what is due has been published
 			due.Reset(wait)
 		case <-due.C:
-			changed, wait = p.out.changed, nextPublish
-			if c.publish(p.out) != nil {
+			changed, wait = p.Out.Changed, nextPublish
+			if c.publish(p.Out) != nil {
 				return // the session is closing, or the turn was cancelled
 			}
 		}
@@ -170,22 +171,22 @@ func (c *call) follow(p *process) {
 
 // publish shows the end of the output so far. It waits when the host is behind;
 // the command does not.
-func (c *call) publish(out *capture) error {
+func (c *call) publish(out *process.Capture) error {
 	return c.s.host.Emit(c.ctx, agent.ToolContent{
 		TurnID: c.turn.id, ToolCallID: c.id,
-		Content: []ahp.ToolResultContent{ahp.TextContent(out.live(liveBytes))},
+		Content: []ahp.ToolResultContent{ahp.TextContent(out.Live(liveBytes))},
 	})
 }
 
-func (c *call) count(e ending, out *capture) {
+func (c *call) count(e process.Ending, out *process.Capture) {
 	stats := &c.s.provider.stats
-	if out.overLimit() {
+	if out.OverLimit() {
 		stats.overLimit.Add(1)
 	}
-	if e.background {
+	if e.Background {
 		stats.background.Add(1)
 	}
-	if e.abandoned {
+	if e.Abandoned {
 		stats.abandoned.Add(1)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/causeway-ahp/causeway/agent/process"
 )
 
 // A repository's own configuration can name programs, and a repository may come
@@ -77,23 +79,23 @@ func gitEnv(env []string) []string {
 }
 
 // readOnlyGit decides about the words after "git".
-func (s *session) readOnlyGit(ctx context.Context, words []string) (command, bool) {
+func (s *session) readOnlyGit(ctx context.Context, words []string) (process.Command, bool) {
 	if len(words) == 0 {
-		return command{}, false
+		return process.Command{}, false
 	}
 	sub, args := words[0], words[1:]
 	allowed, ok := gitReaders[sub]
 	if !ok {
-		return command{}, false
+		return process.Command{}, false
 	}
 	operands, ok := allowed.operands(args)
 	if !ok || !s.mayNameToGit(operands) {
-		return command{}, false
+		return process.Command{}, false
 	}
 	repo := gitRepo{dir: s.dir, env: gitEnv(s.env)}
 	overrides, ok := repo.inspect(ctx, s.roots, sub)
 	if !ok {
-		return command{}, false
+		return process.Command{}, false
 	}
 	words = append([]string{sub}, neutralFlags(sub)...)
 	return repo.command(overrides, append(words, args...)...), true
@@ -129,12 +131,12 @@ type gitRepo struct {
 }
 
 // command is git with the fixed settings, overrides and words.
-func (g gitRepo) command(overrides []string, words ...string) command {
+func (g gitRepo) command(overrides []string, words ...string) process.Command {
 	argv := []string{"git", "--no-pager"}
 	for _, setting := range slices.Concat(gitSettings, overrides) {
 		argv = append(argv, "-c", setting)
 	}
-	return command{argv: append(argv, words...), dir: g.dir, env: g.env}
+	return process.Command{Argv: append(argv, words...), Dir: g.dir, Env: g.env}
 }
 
 // inspect returns the settings that take the programs out of the repository's
@@ -146,7 +148,7 @@ func (g gitRepo) inspect(ctx context.Context, r roots, sub string) (overrides []
 	if !ok {
 		return nil, false
 	}
-	out, err := outputOf(ctx, g.command(nil, "config", "--list", "--name-only", "-z"))
+	out, err := process.OutputOf(ctx, g.command(nil, "config", "--list", "--name-only", "-z"), probeBytes)
 	if err != nil {
 		return nil, false
 	}
@@ -160,7 +162,7 @@ func (g gitRepo) inspect(ctx context.Context, r roots, sub string) (overrides []
 // locate finds the working tree, and refuses one of which a part is outside the
 // roots.
 func (g gitRepo) locate(ctx context.Context, r roots) (top string, ok bool) {
-	out, err := outputOf(ctx, g.command(nil, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"))
+	out, err := process.OutputOf(ctx, g.command(nil, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir"), probeBytes)
 	if err != nil {
 		return "", false
 	}

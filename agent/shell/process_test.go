@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/causeway-ahp/causeway/agent"
+	"github.com/causeway-ahp/causeway/agent/process"
 )
 
 func TestExitAndOutput(t *testing.T) {
@@ -77,7 +77,7 @@ func leader(t *testing.T, w *world) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !groupAlive(pgid) {
+	if !process.Alive(pgid) {
 		t.Fatalf("group %d does not run", pgid)
 	}
 	return pgid
@@ -99,7 +99,7 @@ func TestCancelEndsTheGroup(t *testing.T) {
 			if o := <-outcome; o.Result != agent.Cancelled {
 				t.Errorf("outcome %+v", o)
 			}
-			if groupAlive(pgid) {
+			if process.Alive(pgid) {
 				t.Errorf("group %d still runs", pgid)
 			}
 			finished := eventsOf[agent.ToolFinished](w.fakeHost)
@@ -123,10 +123,10 @@ func TestCancelKillsTheDeaf(t *testing.T) {
 	if o := <-outcome; o.Result != agent.Cancelled {
 		t.Errorf("outcome %+v", o)
 	}
-	if took := time.Since(begun); took < termGrace || took > termGrace+killGrace {
+	if took := time.Since(begun); took < process.TermGrace || took > process.TermGrace+process.KillGrace {
 		t.Errorf("took %v", took)
 	}
-	if groupAlive(pgid) {
+	if process.Alive(pgid) {
 		t.Errorf("group %d still runs", pgid)
 	}
 	if d := details(t, eventsOf[agent.ToolFinished](w.fakeHost)[0].Result); d.Signal != "SIGKILL" {
@@ -145,7 +145,7 @@ func TestBackgroundIsEnded(t *testing.T) {
 			w := newWorld(t)
 			r := w.run(t, tt.line)
 			pid, rest, _ := strings.Cut(outputText(r), "\n")
-			if pgid, err := strconv.Atoi(pid); err != nil || groupAlive(pgid) {
+			if pgid, err := strconv.Atoi(pid); err != nil || process.Alive(pgid) {
 				t.Errorf("group %q still runs (%v)", pid, err)
 			}
 			if !r.Success || !strings.Contains(rest, "background") {
@@ -172,7 +172,7 @@ func TestEscapedHolderOfThePipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !groupAlive(pid) {
+	if !process.Alive(pid) {
 		t.Error("the process did not escape, so nothing was tested")
 	}
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
@@ -268,32 +268,12 @@ func TestOutputLimit(t *testing.T) {
 	}
 }
 
-func TestProbeLimits(t *testing.T) {
-	env := testEnv(t)
-	sh := func(script string) command {
-		return command{argv: []string{"sh", "-c", script}, dir: t.TempDir(), env: env}
-	}
-	if out, err := outputOf(t.Context(), sh("echo x")); out != "x\n" || err != nil {
-		t.Errorf("got %q, %v", out, err)
-	}
-	for _, script := range []string{"echo x; exit 1", "yes"} {
-		if out, err := outputOf(t.Context(), sh(script)); err == nil {
-			t.Errorf("%s: got %d bytes, want an error", script, len(out))
-		}
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := outputOf(ctx, sh("sleep 60")); err == nil {
-		t.Error("a cancelled command succeeded")
-	}
-}
-
 func BenchmarkCommand(b *testing.B) {
 	w := newWorld(b)
 	s := w.session.(*session)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := outputOf(b.Context(), command{argv: []string{"true"}, dir: s.dir, env: s.env}); err != nil {
+		if _, err := process.OutputOf(b.Context(), process.Command{Argv: []string{"true"}, Dir: s.dir, Env: s.env}, probeBytes); err != nil {
 			b.Fatal(err)
 		}
 	}

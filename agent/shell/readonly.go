@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/causeway-ahp/causeway/agent/process"
 )
 
 // flags are the options a read-only command may have. Whatever is not listed
@@ -103,23 +105,23 @@ func isNumber(s string) bool {
 // readOnly decides whether a line may run unasked, and returns what to execute
 // then. It never errs on the side of running: what it does not understand
 // needs consent.
-func (s *session) readOnly(ctx context.Context, line string) (command, bool) {
+func (s *session) readOnly(ctx context.Context, line string) (process.Command, bool) {
 	words, ok := splitWords(line)
 	if !ok || !s.roots.holds(s.dir) { // the directory may have been replaced
-		return command{}, false
+		return process.Command{}, false
 	}
 	if words[0] == "git" {
 		return s.readOnlyGit(ctx, words[1:])
 	}
 	reader, ok := readers[words[0]]
 	if !ok {
-		return command{}, false
+		return process.Command{}, false
 	}
 	operands, ok := reader.operands(words[1:])
 	for _, path := range operands {
 		ok = ok && s.mayRead(path, reader.files)
 	}
-	return command{argv: words, dir: s.dir, env: s.env}, ok
+	return process.Command{Argv: words, Dir: s.dir, Env: s.env}, ok
 }
 
 // mayRead reports whether an operand is a path inside the roots. To open

@@ -50,7 +50,7 @@ func TestReadOnlyRunsUnasked(t *testing.T) {
 	} {
 		if cmd, ok := w.session.(*session).readOnly(t.Context(), line); !ok {
 			t.Errorf("%q needs consent", line)
-		} else if cmd.argv[0] == "sh" {
+		} else if cmd.Argv[0] == "sh" {
 			t.Errorf("%q is given to a shell", line)
 		}
 	}
@@ -84,7 +84,7 @@ func TestReadOnlyRefuses(t *testing.T) {
 	}, refusedLines...)
 	for _, line := range lines {
 		if cmd, ok := w.session.(*session).readOnly(t.Context(), line); ok {
-			t.Errorf("%q would run unasked as %q", line, cmd.argv)
+			t.Errorf("%q would run unasked as %q", line, cmd.Argv)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func FuzzReadOnly(f *testing.F) {
 		if !ok {
 			return
 		}
-		for _, arg := range cmd.argv[1:] {
+		for _, arg := range cmd.Argv[1:] {
 			path := w.session.(*session).locate(arg)
 			if info, err := os.Stat(path); err == nil && !w.session.(*session).roots.holds(path) {
 				t.Fatalf("%q would read %s, %v", line, path, info.Mode())

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/causeway-ahp/causeway/agent/process"
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/go-json-experiment/json"
 	"golang.org/x/sys/unix"
@@ -32,20 +33,20 @@ type Details struct {
 }
 
 // resultOf is the result of a command that ran.
-func resultOf(text string, e ending, out *capture, cancelled bool) ahp.ToolCallResult {
+func resultOf(text string, e process.Ending, out *process.Capture, cancelled bool) ahp.ToolCallResult {
 	details, problem := describe(e)
 	switch {
 	case cancelled:
 		problem = "cancelled"
-	case out.overLimit():
-		problem = fmt.Sprintf("ended after %d MiB of output", out.limit>>20)
+	case out.OverLimit():
+		problem = fmt.Sprintf("ended after %d MiB of output", MaxOutputBytes>>20)
 	}
-	if e.abandoned {
+	if e.Abandoned {
 		problem = "could not be ended; some of its processes may still run"
 	}
 	var content []ahp.ToolResultContent
 	content, details.OmittedBytes = contentOf(out)
-	if e.background && !e.abandoned {
+	if e.Background && !e.Abandoned {
 		content = append(content, ahp.TextContent("[processes left in the background were ended]\n"))
 	}
 	return result(text, problem, details, content)
@@ -53,16 +54,16 @@ func resultOf(text string, e ending, out *capture, cancelled bool) ahp.ToolCallR
 
 // describe is how a command ended, and what was wrong with that, "" for
 // nothing.
-func describe(e ending) (Details, string) {
-	if e.state == nil {
+func describe(e process.Ending) (Details, string) {
+	if e.State == nil {
 		return Details{ExitCode: exitSignalled + int(syscall.SIGKILL)}, ""
 	}
-	if status, ok := e.state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+	if status, ok := e.State.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		sig := status.Signal()
 		name := unix.SignalName(sig)
 		return Details{ExitCode: exitSignalled + int(sig), Signal: name}, "killed by " + name
 	}
-	code := e.state.ExitCode()
+	code := e.State.ExitCode()
 	if code == 0 {
 		return Details{}, ""
 	}
@@ -70,11 +71,11 @@ func describe(e ending) (Details, string) {
 }
 
 // contentOf is the kept output with a line about what is missing before it.
-func contentOf(out *capture) (content []ahp.ToolResultContent, omitted int64) {
+func contentOf(out *process.Capture) (content []ahp.ToolResultContent, omitted int64) {
 	const noteBytes = 64
-	text, omitted := out.final(KeptBytes)
+	text, omitted := out.Final(KeptBytes)
 	if omitted > 0 {
-		text, omitted = out.final(KeptBytes - noteBytes)
+		text, omitted = out.Final(KeptBytes - noteBytes)
 		text = fmt.Sprintf("[%d bytes of output left out]\n", omitted) + text
 	}
 	if text == "" {
@@ -85,8 +86,8 @@ func contentOf(out *capture) (content []ahp.ToolResultContent, omitted int64) {
 
 // startFailure is the result of a command that could not be started. What the
 // system said stays on this side: it holds paths of the host.
-func startFailure(text string, cmd command, err error) ahp.ToolCallResult {
-	_, gone := os.Stat(cmd.dir) // the error of the start would blame the program
+func startFailure(text string, cmd process.Command, err error) ahp.ToolCallResult {
+	_, gone := os.Stat(cmd.Dir) // the error of the start would blame the program
 	switch {
 	case gone != nil:
 		return notStarted(text, "the working directory is gone", exitCannotStart)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/causeway-ahp/causeway/agent"
+	"github.com/causeway-ahp/causeway/agent/process"
 	"github.com/causeway-ahp/causeway/ahp"
 )
 
@@ -243,7 +244,7 @@ func TestCloseEndsTheTurn(t *testing.T) {
 		})
 	}
 	closers.Wait()
-	if groupAlive(pgid) {
+	if process.Alive(pgid) {
 		t.Errorf("group %d still runs after Close", pgid)
 	}
 	<-w.session.Done()

@@ -16,7 +16,7 @@ const module = "github.com/causeway-ahp/causeway/"
 // of lower floors. What is not listed here does not exist.
 var floors = map[string]int{
 	"jsonrpc": 1, "ahp": 1, "flow": 1, "transport": 1, "transport/websocket": 1, "transport/stdio": 1, "transport/memory": 1,
-	"reducer": 2, "reconcile": 2, "journal": 2, "agent": 2, "agent/shell": 2,
+	"reducer": 2, "reconcile": 2, "journal": 2, "agent": 2, "agent/shell": 2, "agent/process": 2,
 	"host": 3, "host/endpoint": 3,
 	"feature/session": 4,
 	"client":          5,
@@ -33,6 +33,7 @@ var neighbours = map[string]string{
 	"transport/memory -> transport":    "a carrier implements transport.Conn",
 	"reconcile -> reducer":             "confirmed and optimistic states come from the same rules",
 	"agent/shell -> agent":             "an agent implements agent.Provider",
+	"agent/shell -> agent/process":     "commands end as process groups",
 	"host/endpoint -> host":            "the door hands connections to the host",
 }
 

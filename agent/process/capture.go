@@ -1,4 +1,4 @@
-package shell
+package process
 
 import (
 	"errors"
@@ -7,48 +7,44 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a command's output, in bytes.
-const (
-	MaxOutputBytes = 16 << 20 // read in total; then the command is ended
-	KeptBytes      = 64 << 10 // kept of a finished call, from its end
-	liveBytes      = 16 << 10 // shown of a running call, from its end
-)
-
 // errOverLimit ends the reading of a command that wrote too much.
 var errOverLimit = errors.New("command wrote too much")
 
-// capture keeps the end of what a command writes. One goroutine writes; reading
+// Capture keeps the end of what a command writes. One goroutine writes; reading
 // may overlap.
-type capture struct {
-	limit   int64         // bytes taken in total
-	keep    int           // bytes kept
-	changed chan struct{} // holds a token when something came since it was taken
-	over    chan struct{} // closed when the limit is passed
+type Capture struct {
+	Changed chan struct{} // holds a token when something came since it was taken
+	Over    chan struct{} // closed when the limit is passed
+
+	limit int64 // bytes taken in total
+	keep  int   // bytes kept
 
 	mu    sync.Mutex
 	tail  []byte // the last bytes, at least keep of them if there were so many
 	total int64
 }
 
-func newCapture(limit int64, keep int) *capture {
-	return &capture{limit: limit, keep: keep, changed: make(chan struct{}, 1), over: make(chan struct{})}
+// NewCapture returns a capture that takes limit bytes in total and keeps at
+// least the last keep of them.
+func NewCapture(limit int64, keep int) *Capture {
+	return &Capture{limit: limit, keep: keep, Changed: make(chan struct{}, 1), Over: make(chan struct{})}
 }
 
 // Write implements io.Writer. It takes all it is given, or fails with
 // errOverLimit after taking what the limit leaves; it is not called again then.
-func (c *capture) Write(b []byte) (int, error) {
+func (c *Capture) Write(b []byte) (int, error) {
 	n, err := c.take(b)
 	select {
-	case c.changed <- struct{}{}:
+	case c.Changed <- struct{}{}:
 	default:
 	}
 	if err != nil {
-		close(c.over)
+		close(c.Over)
 	}
 	return n, err
 }
 
-func (c *capture) take(b []byte) (n int, err error) {
+func (c *Capture) take(b []byte) (n int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if left := c.limit - c.total; int64(len(b)) > left {
@@ -64,37 +60,37 @@ func (c *capture) take(b []byte) (n int, err error) {
 	return len(b), err
 }
 
-// overLimit reports whether the command wrote more than the limit.
-func (c *capture) overLimit() bool {
+// OverLimit reports whether the command wrote more than the limit.
+func (c *Capture) OverLimit() bool {
 	select {
-	case <-c.over:
+	case <-c.Over:
 		return true
 	default:
 		return false
 	}
 }
 
-// bytes returns a copy of the last size bytes, or fewer if fewer were kept, and
+// Bytes returns a copy of the last size bytes, or fewer if fewer were kept, and
 // how many came before them.
-func (c *capture) bytes(size int) (raw []byte, before int64) {
+func (c *Capture) Bytes(size int) (raw []byte, before int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	end := c.tail[len(c.tail)-min(len(c.tail), c.keep, size):]
 	return append(raw, end...), c.total - int64(len(end))
 }
 
-// live is the end of the output while more may come: a character of which only
+// Live is the end of the output while more may come: a character of which only
 // the beginning has arrived is held back.
-func (c *capture) live(size int) string {
-	raw, before := c.bytes(size)
+func (c *Capture) Live(size int) string {
+	raw, before := c.Bytes(size)
 	text, _ := lastText(wholeRunes(raw), before > 0, size)
 	return text
 }
 
-// final is the end of the output as at most size bytes of text, and the number
+// Final is the end of the output as at most size bytes of text, and the number
 // of output bytes left out before it.
-func (c *capture) final(size int) (text string, omitted int64) {
-	raw, before := c.bytes(size)
+func (c *Capture) Final(size int) (text string, omitted int64) {
+	raw, before := c.Bytes(size)
 	text, cut := lastText(raw, before > 0, size)
 	return text, before + int64(cut)
 }

@@ -1,4 +1,4 @@
-package shell
+package process
 
 import (
 	"bytes"
@@ -50,28 +50,28 @@ func TestWholeRunes(t *testing.T) {
 	}
 }
 
-// TestCaptureModel compares with a capture that keeps everything.
+// TestCaptureModel compares with a Capture that keeps everything.
 func TestCaptureModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.Int64Range(0, 200).Draw(t, "limit")
 		keep := rapid.IntRange(8, 40).Draw(t, "keep")
-		c := newCapture(limit, keep)
+		c := NewCapture(limit, keep)
 		var all []byte
-		for !c.overLimit() && rapid.Bool().Draw(t, "more") {
+		for !c.OverLimit() && rapid.Bool().Draw(t, "more") {
 			piece := []byte(rapid.StringMatching(`([a-z]|[äöü]|€|😀){0,30}`).Draw(t, "piece"))
 			if rapid.Bool().Draw(t, "noise") {
 				piece = rapid.SliceOfN(rapid.Byte(), 0, 30).Draw(t, "bytes")
 			}
 			n, err := c.Write(piece)
-			if over := int64(len(all)+len(piece)) > limit; over != errors.Is(err, errOverLimit) || over != c.overLimit() {
-				t.Fatalf("write of %d after %d: %v, over %v", len(piece), len(all), err, c.overLimit())
+			if over := int64(len(all)+len(piece)) > limit; over != errors.Is(err, errOverLimit) || over != c.OverLimit() {
+				t.Fatalf("write of %d after %d: %v, over %v", len(piece), len(all), err, c.OverLimit())
 			}
 			all = append(all, piece[:n]...)
 		}
 		size := rapid.IntRange(4, keep).Draw(t, "size")
-		text, omitted := c.final(size)
+		text, omitted := c.Final(size)
 		checkEnd(t, all, text, int(omitted), size)
-		if live := c.live(size); len(live) > size || !utf8.ValidString(live) {
+		if live := c.Live(size); len(live) > size || !utf8.ValidString(live) {
 			t.Fatalf("live %q of size %d", live, size)
 		}
 	})
@@ -91,7 +91,7 @@ func checkEnd(t *rapid.T, all []byte, text string, omitted, size int) {
 
 func BenchmarkCapture(b *testing.B) {
 	piece := bytes.Repeat([]byte("0123456789abcdef"), 2048)
-	c := newCapture(1<<62, KeptBytes)
+	c := NewCapture(1<<62, 64<<10)
 	b.SetBytes(int64(len(piece)))
 	b.ReportAllocs()
 	for b.Loop() {

@@ -1,4 +1,4 @@
-package shell
+package process
 
 import (
 	"bytes"
@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// groupAlive reports whether a process of the group runs. The kernel also counts
+// Alive reports whether a process of the group runs. The kernel also counts
 // zombies, which stay for ever where process 1 does not reap orphans (common in
 // containers), so the table of processes decides.
-func groupAlive(pgid int) bool {
+func Alive(pgid int) bool {
 	if err := syscall.Kill(-pgid, 0); errors.Is(err, syscall.ESRCH) {
 		return false
 	}

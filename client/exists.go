@@ -13,43 +13,76 @@ import (
 // follow the root; others would wait for ever.
 const idlePatience = 30 * time.Second
 
-// lookAfter asks whether a quiet channel still exists, and ends it if not.
+// lookAfter asks whether a quiet channel still exists, and ends it if not. It asks
+// about chats and sessions alone, and not where its end would be told.
 func (c *Client) lookAfter(ch *channel) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.link == nil || ch.phase != open || ch.asking {
 		return
 	}
-	l := c.link
+	l, probe := c.link, ch.probeLocked()
+	if probe == "" {
+		return
+	}
 	ch.asking = true
-	c.goLocked(func() { c.ask(l, ch) })
+	c.goLocked(func() { c.ask(l, ch, probe) })
 }
 
-func (c *Client) ask(l *link, ch *channel) {
-	missing := l.missing(ch)
+// probeLocked is the chat whose end would be that of the channel: itself, or any
+// of a session. It is empty when there is none, or nothing to ask.
+func (ch *channel) probeLocked() ahp.URI {
+	root := ch.c.channels[ahp.RootURI]
+	told := root != nil && root.phase == open // of the ends of sessions
+	switch s, _ := ch.machine.Confirmed().(*ahp.SessionState); {
+	case s == nil && ahp.KindOf(ch.uri) == ahp.KindChat && !(told && ch.c.followsSessionOfLocked(ch.uri)):
+		return ch.uri
+	case s != nil && len(s.Chats) > 0 && !told:
+		return s.Chats[0].Resource
+	}
+	return ""
+}
+
+// followsSessionOfLocked reports whether the session of a chat is open too: its
+// state tells when the chat ends, and chatsGoneLocked when it ends itself.
+func (c *Client) followsSessionOfLocked(chat ahp.URI) bool {
+	for _, ch := range c.channels {
+		if ch.phase != open {
+			continue
+		}
+		if s, ok := ch.machine.Confirmed().(*ahp.SessionState); ok {
+			for i := range s.Chats {
+				if s.Chats[i].Resource == chat {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// ask asks about the probe of a channel. A session may have lost that chat and
+// live on: a subscribe, which brings its state or says that it is gone, tells.
+func (c *Client) ask(l *link, ch *channel, probe ahp.URI) {
+	missing := l.missing(probe)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ch.asking = false
-	if missing && c.link == l {
-		c.removedLocked(ch.uri)
+	if !missing || c.link != l || ch.phase != open {
+		return
 	}
+	if probe == ch.uri {
+		c.removedLocked(ch.uri)
+		return
+	}
+	c.refetchLocked(ch)
 }
 
-// missing asks the host about a channel. A chat shows whether it exists by how
-// it refuses a cursor it never gave out (AHP core, 2.2): as an invalid one, or
-// as one of an unknown chat. Anything else is subscribed anew, which brings its
-// state, or the answer that it is gone.
-func (l *link) missing(ch *channel) bool {
-	if ahp.KindOf(ch.uri) != ahp.KindChat {
-		l.c.mu.Lock()
-		if ch.phase == open && l.c.link == l {
-			ch.phase = stale
-			l.c.goLocked(func() { l.c.fetchAgain(l, ch, false) })
-		}
-		l.c.mu.Unlock()
-		return false
-	}
+// missing asks the host about a chat. It shows whether it exists by how it refuses
+// a cursor it never gave out (AHP core, 2.2): as an invalid one, or as one of an
+// unknown chat.
+func (l *link) missing(chat ahp.URI) bool {
 	cursor := "does this chat exist?"
-	err := l.call(l.ctx, ahp.MethodFetchTurns, ahp.FetchTurnsParams{Channel: ch.uri, Cursor: &cursor}, nil)
+	err := l.call(l.ctx, ahp.MethodFetchTurns, ahp.FetchTurnsParams{Channel: chat, Cursor: &cursor}, nil)
 	return errors.Is(err, ahp.ErrNotFound) || errors.Is(err, ahp.ErrSessionNotFound)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/go-json-experiment/json/jsontext"
@@ -78,7 +79,8 @@ type watcher struct {
 
 // Updates yields a snapshot and then every change, in order and each once,
 // whether it came live or in a replay. It ends with an error: the cause of ctx,
-// ErrClosed, or why the channel ended.
+// ErrClosed, or why the channel ended. No message tells the end of a chat to who
+// follows nothing else: where it is quiet for long, the host is asked.
 //
 // Updates wait in a bounded buffer. A loop that does not keep up gets
 // ErrSlowReader in their place; it may go on, and then gets a snapshot and what
@@ -131,6 +133,8 @@ func (h *Channel) unwatch(w *watcher) {
 // next waits for the next update, or for an error; last says that nothing comes
 // behind it.
 func (h *Channel) next(ctx context.Context, w *watcher) (u Update, last bool, err error) {
+	idle := time.NewTimer(idlePatience)
+	defer idle.Stop()
 	for {
 		select {
 		case <-h.closed:
@@ -145,6 +149,9 @@ func (h *Channel) next(ctx context.Context, w *watcher) (u Update, last bool, er
 		}
 		select {
 		case <-w.wake:
+		case <-idle.C:
+			h.ch.c.lookAfter(h.ch)
+			idle.Reset(idlePatience)
 		case <-h.closed:
 		case <-ctx.Done():
 		}

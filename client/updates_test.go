@@ -333,3 +333,46 @@ func TestSubscribeCanBeGivenUp(t *testing.T) {
 		wantSame(t, "state", again.State(), w.chatState(chat.URI()))
 	})
 }
+
+// The protocol tells the end of a session to those who follow the root, and that
+// of a chat to those who follow its session. A range over one alone ends too.
+func TestUpdatesEndWithTheSession(t *testing.T) {
+	for _, kind := range []ahp.Kind{ahp.KindChat, ahp.KindSession} {
+		bubble(t, func(t *testing.T, w *world) {
+			c, other := w.dial("laptop", client.Options{}), w.dial("desk", client.Options{})
+			s, chat := w.newSession(c)
+			uri := chat.URI()
+			if kind == ahp.KindSession {
+				uri = s.URI()
+			}
+			theirs := must(other.Subscribe(t.Context(), uri, client.SubscribeOptions{}))(t)
+			ended := make(chan error, 1)
+			go func() {
+				var last error
+				for _, err := range theirs.Updates(t.Context()) {
+					last = err
+				}
+				ended <- last
+			}()
+			time.Sleep(10 * time.Minute) // quiet, and still there
+			select {
+			case err := <-ended:
+				t.Fatalf("%s: ended with %v while it existed", kind, err)
+			default:
+			}
+			if err := c.DisposeSession(t.Context(), s.URI()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Minute)
+			select {
+			case err := <-ended:
+				wantErr(t, string(kind), err, client.ErrChannelGone)
+			default:
+				t.Errorf("%s: the range has not ended", kind)
+			}
+			if n := other.Stats().Connections; n != 1 {
+				t.Errorf("%s: %d connections, want 1", kind, n)
+			}
+		})
+	}
+}

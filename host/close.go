@@ -23,6 +23,7 @@ const (
 	CloseInvalidText CloseCause = "invalid-text" // a message that is not UTF-8
 	CloseBinary      CloseCause = "binary"       // a message that is not text
 	CloseProtocol    CloseCause = "protocol"     // the carrier's rules were broken
+	CloseFlood       CloseCause = "flood"        // it sends faster than it may, for too long
 	CloseSilent      CloseCause = "silent"       // the peer stopped answering
 	ClosePeer        CloseCause = "peer"         // the peer went away
 )
@@ -35,7 +36,7 @@ func (c CloseCause) code() transport.Code {
 	switch c {
 	case CloseOverflow:
 		return transport.CodeTryAgain
-	case CloseMalformed, CloseHandshake, CloseReplaced:
+	case CloseMalformed, CloseHandshake, CloseReplaced, CloseFlood:
 		return transport.CodePolicy
 	case CloseShutdown:
 		return transport.CodeGoingAway

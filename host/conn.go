@@ -35,7 +35,8 @@ type Conn struct {
 	subs    map[ahp.URI]*subscription
 	invalid bool // a newer connection of the lineage took over
 
-	live atomic.Bool // the handshake is complete
+	live     atomic.Bool            // the handshake is complete
+	quotedID atomic.Pointer[[]byte] // the client's id as JSON, once somebody asked
 }
 
 // ID identifies the connection in logs; it is never used again.

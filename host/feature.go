@@ -35,8 +35,9 @@ type Class int
 const (
 	// Shared channels are sequenced, stored and replayed.
 	Shared Class = iota
-	// Volatile channels are sequenced but neither stored nor replayed; a
-	// reconnect lists them in missing, so that the client subscribes again.
+	// Volatile channels are sequenced but neither stored nor replayed. A
+	// reconnect answers with their snapshot, or lists them in missing where it
+	// holds none, so that the client subscribes again (AHP core, 15.3, R8).
 	Volatile
 )
 
@@ -61,6 +62,10 @@ type Scheme struct {
 	// Effect acts on an accepted client action after it was committed, one at a
 	// time per channel and in order. It must not wait for an agent.
 	Effect func(ctx context.Context, e Committed)
+	// PerPrincipal, for a Volatile kind, lets every principal see a channel of
+	// its own under the one URI; it returns the state of p's. Host.DecideEach
+	// changes them. It runs under the sequencer's lock and must not lock.
+	PerPrincipal func(p Principal) any
 }
 
 // Committed is an action of a client that was accepted.
@@ -79,6 +84,14 @@ type Request struct {
 	Method  string
 	Channel ahp.URI
 	Params  jsontext.Value
+
+	id jsonrpc.ID
+}
+
+// Hold keeps the request in flight without a goroutine, to be answered later. The
+// handler then returns a Reply that is Taken. See jsonrpc.Conn.Hold.
+func (r *Request) Hold(cancelled context.CancelCauseFunc) *jsonrpc.Held {
+	return r.Conn.rpc.Hold(r.id, cancelled)
 }
 
 // Decode decodes the params; the error is an InvalidParams.
@@ -116,6 +129,7 @@ type Hooks struct {
 // Registry takes the declarations of features.
 type Registry struct {
 	requests      map[string]RequestHandler
+	unrouted      map[string]bool // of the requests
 	notifications map[string]NotificationHandler
 	schemes       map[ahp.Kind]*Scheme
 	hooks         []Hooks
@@ -125,6 +139,7 @@ type Registry struct {
 func newRegistry() *Registry {
 	return &Registry{
 		requests:      make(map[string]RequestHandler),
+		unrouted:      make(map[string]bool),
 		notifications: make(map[string]NotificationHandler),
 		schemes:       make(map[ahp.Kind]*Scheme),
 		members:       make(map[string]jsontext.Value),
@@ -138,6 +153,14 @@ func (r *Registry) Request(method string, h RequestHandler) error {
 	}
 	r.requests[method] = h
 	return nil
+}
+
+// UnroutedRequest declares the handler of a method whose params need not name a
+// channel: the handler looks at it, Request.Channel is empty, and no policy has
+// been asked.
+func (r *Registry) UnroutedRequest(method string, h RequestHandler) error {
+	r.unrouted[method] = true
+	return r.Request(method, h)
 }
 
 // Notification declares the handler of a notification. What the host handles

@@ -16,6 +16,12 @@ type Limits struct {
 	// them it is closed and reconnects (17, 14).
 	OutboxBytes    int64
 	OutboxMessages int64
+	// RelayBytes and RelayMessages bound, within that, what other clients sent;
+	// over them it is refused. A connection for which they stay reached for
+	// RelayPatience is closed (AHP core, 15.6).
+	RelayBytes    int64
+	RelayMessages int64
+	RelayPatience time.Duration
 	// BatchBytes is about how much one write takes.
 	BatchBytes int
 	// SubscriptionsPerConn bounds a connection's subscriptions.
@@ -56,6 +62,9 @@ var DefaultLimits = Limits{
 	RememberedClients:    10_000,
 	OutboxBytes:          32 << 20,
 	OutboxMessages:       65_536,
+	RelayBytes:           8 << 20,
+	RelayMessages:        1024,
+	RelayPatience:        30 * time.Second,
 	BatchBytes:           256 << 10,
 	SubscriptionsPerConn: 4_096,
 	EffectsPerChannel:    256,
@@ -80,6 +89,9 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.RememberedClients, d.RememberedClients)
 	fill(&l.OutboxBytes, d.OutboxBytes)
 	fill(&l.OutboxMessages, d.OutboxMessages)
+	fill(&l.RelayBytes, d.RelayBytes)
+	fill(&l.RelayMessages, d.RelayMessages)
+	fill(&l.RelayPatience, d.RelayPatience)
 	fill(&l.BatchBytes, d.BatchBytes)
 	fill(&l.SubscriptionsPerConn, d.SubscriptionsPerConn)
 	fill(&l.EffectsPerChannel, d.EffectsPerChannel)

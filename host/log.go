@@ -113,6 +113,11 @@ type channel struct {
 	children map[ahp.URI]*channel
 	session  *sessionRecord // of a session channel
 	effects  effectQueue
+	own      map[Principal]*channel // of a PerPrincipal kind: what is subscribed to
+
+	// Of a channel in own: where it belongs. Set once.
+	whole *channel
+	owner Principal
 
 	// subs is replaced as a whole under the sequencer's lock and read without.
 	subs atomic.Pointer[[]*subscription]
@@ -139,6 +144,7 @@ func (ch *channel) subscribers() []*subscription {
 }
 
 func (ch *channel) addSubscriberLocked(s *subscription) {
+	ch.keepLocked()
 	old := ch.subscribers()
 	list := append(make([]*subscription, 0, len(old)+1), old...)
 	list = append(list, s)
@@ -154,6 +160,9 @@ func (ch *channel) removeSubscriberLocked(s *subscription) {
 		}
 	}
 	ch.subs.Store(&list)
+	if len(list) == 0 {
+		ch.dropLocked()
+	}
 }
 
 // newSubscription makes a cursor at the end of the log.

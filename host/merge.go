@@ -1,6 +1,7 @@
 package host
 
-// outgoing is a message taken out: exactly one of entry, msg and render is set.
+// outgoing is a message taken out: one of entry, msg and render is set, none when
+// it was taken back.
 type outgoing struct {
 	entry  *entry
 	msg    []byte
@@ -91,6 +92,12 @@ func (o *outbox) popDirectLocked() (outgoing, int64) {
 	o.head++
 	if o.head == len(o.direct) {
 		o.direct, o.head = o.direct[:0], 0
+	}
+	if it.relayed {
+		o.relayed.leftLocked(int64(len(it.msg)))
+		if !it.ticket.leave() {
+			return outgoing{}, int64(len(it.msg)) // taken back
+		}
 	}
 	return outgoing{msg: it.msg, render: it.render, done: it.done}, int64(len(it.msg))
 }

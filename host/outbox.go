@@ -15,6 +15,10 @@ type item struct {
 	// called when it was written or will never be.
 	render func() []byte
 	done   func()
+	// relayed marks what another client sent, see relayQueue; ticket is that of
+	// a request that can be taken back.
+	relayed bool
+	ticket  *ticket
 }
 
 // outbox is what waits for one connection. Envelopes are not copied into it:
@@ -44,10 +48,16 @@ type outbox struct {
 	urgent [][]byte
 	due    dueHeap // scratch of take
 	closed bool
+	// relayed accounts for those of direct that other clients sent.
+	relayed relayQueue
 }
 
-func newOutbox(h *Host) *outbox {
+func newOutbox(h *Host, overrun func()) *outbox {
 	return &outbox{
+		relayed: relayQueue{
+			maxBytes: h.limits.RelayBytes, maxCount: h.limits.RelayMessages,
+			patience: h.limits.RelayPatience, overrun: overrun,
+		},
 		published: &h.seq.published, committed: h.journal.Committed,
 		maxBytes: h.limits.OutboxBytes, maxCount: h.limits.OutboxMessages,
 		wake: make(chan struct{}, 1),
@@ -183,6 +193,7 @@ func (o *outbox) close() {
 	}
 	o.direct, o.head, o.urgent, o.subs, o.due = nil, 0, nil, nil, nil
 	o.closed = true
+	o.relayed.stopLocked()
 	o.mu.Unlock()
 	for _, it := range items {
 		it.finish()

@@ -25,10 +25,15 @@ func (c *Conn) planLocked(w wantedChannels) *plan {
 	oldest := h.journal.Oldest()
 	after := make(map[ahp.URI]uint64, len(w.list))
 	var fresh []*subscription
+	var volatile []ahp.URI
 	for _, want := range w.list {
 		ch := c.visibleLocked(want.uri)
-		if ch == nil || ch.scheme.Class != Shared {
+		if ch == nil {
 			p.missing = append(p.missing, want.uri)
+			continue
+		}
+		if ch.scheme.Class == Volatile {
+			volatile = append(volatile, want.uri)
 			continue
 		}
 		if c.subscribedLocked(ch) { // named twice
@@ -50,7 +55,26 @@ func (c *Conn) planLocked(w wantedChannels) *plan {
 	for _, s := range fresh {
 		p.snaps = append(p.snaps, h.snapshotLocked(s.ch, wholeView))
 	}
+	p.volatileLocked(c, volatile)
 	return p
+}
+
+// volatileLocked adds the channels that are never replayed: with a snapshot where
+// the answer has snapshots, else among the missing, which makes the client
+// subscribe again (AHP core, 15.3, R8).
+func (p *plan) volatileLocked(c *Conn, uris []ahp.URI) {
+	if !p.cursors && !p.snapshot {
+		p.missing = append(p.missing, uris...)
+		return
+	}
+	for _, uri := range uris {
+		ch := c.visibleLocked(uri)
+		if c.subscribedLocked(ch) { // named twice
+			continue
+		}
+		p.opened = append(p.opened, c.openLocked(ch))
+		p.snaps = append(p.snaps, p.h.snapshotLocked(ch, wholeView))
+	}
 }
 
 // resumableLocked reports whether a replay brings the client up to date. It does

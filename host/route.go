@@ -54,14 +54,18 @@ func (x *handler) HandleRequest(ctx context.Context, m jsonrpc.Message) jsonrpc.
 	if handle == nil {
 		return jsonrpc.Reply{Err: jsonrpc.ErrMethodNotFound}
 	}
-	channel, err := channelOf(m.Params)
-	if err != nil {
+	r := &Request{Conn: c, Method: m.Method, Params: m.Params, id: m.ID}
+	if c.h.registry.unrouted[m.Method] {
+		return handle(ctx, r)
+	}
+	var err error
+	if r.Channel, err = channelOf(m.Params); err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
-	if err := c.permitted(m.Method, channel); err != nil {
+	if err := c.permitted(m.Method, r.Channel); err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
-	return handle(ctx, &Request{Conn: c, Method: m.Method, Channel: channel, Params: m.Params})
+	return handle(ctx, r)
 }
 
 // permitted asks the policy about the commands that create and end channels. For

@@ -39,7 +39,7 @@ func (h *Host) Serve(ctx context.Context, t transport.Conn, p Principal) error {
 func (h *Host) open(ctx context.Context, t transport.Conn, p Principal) (*Conn, error) {
 	c := &Conn{h: h, t: t, principal: p, subs: make(map[ahp.URI]*subscription)}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
-	c.out = newOutbox(h)
+	c.out = newOutbox(h, func() { c.fail(CloseOverflow, nil) })
 	c.rpc = jsonrpc.NewConn(c.ctx, jsonrpc.Options{
 		Send: c.send, Urgent: c.sendUrgent, Handler: (*handler)(c),
 		MaxInFlight: h.limits.RequestsInFlight, MapError: h.mapError, OnPanic: h.panicked,

@@ -76,7 +76,7 @@ func (c *Conn) visibleLocked(uri ahp.URI) *channel {
 	if ch == nil || !c.h.policy.Allow(c.principal, OpSee, uri) {
 		return nil
 	}
-	return ch
+	return ch.forLocked(c.principal)
 }
 
 // openLocked makes a subscription that begins behind everything in the log. It

@@ -15,9 +15,13 @@ type Pending struct {
 	conn   *Conn
 	id     uint64
 	method string
-	done   chan struct{} // closed after result and err are set
+	done   chan struct{} // closed after result and err are set; nil if settled is set
 	result jsontext.Value
 	err    error
+
+	// Of a Request.
+	settled  func(result jsontext.Value, err error)
+	withdraw func() bool
 }
 
 // Call sends a request and waits for its response, which it decodes into
@@ -62,6 +66,39 @@ func (c *Conn) Go(method string, params any) (*Pending, error) {
 	return p, nil
 }
 
+// Request is a call that nobody waits for.
+type Request struct {
+	Method string
+	Params jsontext.Value // sent verbatim
+	// Send takes the place of Options.Send for the request; nil leaves it.
+	Send func(msg []byte) error
+	// Withdraw is called when the call is cancelled. True means that the request
+	// had not left yet and never will: the peer is then not told.
+	Withdraw func() bool
+	// Settled is called once, with what settled the call, on the goroutine that
+	// did: the reader, in order with everything else the peer sends, or whoever
+	// cancels or closes. Result aliases a message. It must not wait.
+	Settled func(result jsontext.Value, err error)
+}
+
+// Start sends r. The result serves to cancel it; Done and Wait are not for it. An
+// error means that nothing was sent, and Settled will not be called.
+func (c *Conn) Start(r Request) (*Pending, error) {
+	p := &Pending{conn: c, method: r.Method, settled: r.Settled, withdraw: r.Withdraw}
+	if err := c.register(p); err != nil {
+		return nil, err
+	}
+	send := r.Send
+	if send == nil {
+		send = c.opts.Send
+	}
+	msg := AppendRequest(make([]byte, 0, len(r.Params)+len(r.Method)+64), NumberID(p.id), r.Method, r.Params)
+	if err := c.send(send, msg); err != nil && c.take(p.id) == p {
+		return nil, fmt.Errorf("send %s: %w", r.Method, err)
+	}
+	return p, nil // also when the end of the connection settled it first
+}
+
 // register gives p the next id and a place in the table.
 func (c *Conn) register(p *Pending) error {
 	c.mu.Lock()
@@ -89,6 +126,10 @@ func (c *Conn) take(id uint64) *Pending {
 }
 
 func (p *Pending) settle(result jsontext.Value, err error) {
+	if p.settled != nil {
+		p.settled(result, err)
+		return
+	}
 	p.result, p.err = result, err
 	close(p.done)
 }
@@ -123,8 +164,12 @@ func (p *Pending) Cancel(cause error) {
 	if p.conn.take(p.id) != p {
 		return
 	}
-	p.settle(nil, cause)
 	p.conn.stats.callsCancelled.Add(1)
+	withdrawn := p.withdraw != nil && p.withdraw()
+	p.settle(nil, cause)
+	if withdrawn {
+		return
+	}
 	params := append(NumberID(p.id).AppendTo([]byte(`{"id":`)), '}')
 	// Counted when it fails; there is nobody left to tell.
 	_ = p.conn.send(p.conn.opts.Urgent, AppendNotification(nil, MethodCancel, params))

@@ -22,7 +22,8 @@ type Handler interface {
 // set, otherwise Result. Exactly one response is made of it, unless it is Taken.
 type Reply struct {
 	// Taken says that the handler has queued the response itself, or will: the
-	// Conn sends none. The request cannot be cancelled any more.
+	// Conn sends none. The request cannot be cancelled any more, unless the
+	// handler holds it (Conn.Hold).
 	Taken bool
 	// Result is marshalled, or sent verbatim if it is a jsontext.Value. Nil
 	// is sent as null.
@@ -142,10 +143,7 @@ func (c *Conn) start(id ID, later func(context.Context) (any, error)) error {
 		return c.closed
 	}
 	ctx, cancel := context.WithCancelCause(c.ctx)
-	if c.requests == nil {
-		c.requests = make(map[ID]context.CancelCauseFunc)
-	}
-	c.requests[id] = cancel
+	c.enterLocked(id, cancel)
 	c.wg.Go(func() { c.finish(ctx, id, later) })
 	return nil
 }
@@ -160,7 +158,7 @@ func (c *Conn) finish(ctx context.Context, id ID, later func(context.Context) (a
 		err = panicked
 	}
 	cancelled := errors.Is(context.Cause(ctx), ErrRequestCancelled)
-	c.forget(id)
+	c.leave(id)(nil)
 	if c.closedErr() != nil {
 		return
 	}
@@ -171,14 +169,22 @@ func (c *Conn) finish(ctx context.Context, id ID, later func(context.Context) (a
 	_ = c.respond(id, result, err)
 }
 
-// forget removes a request before its response is sent: the peer may use the
-// id again as soon as it has the response.
-func (c *Conn) forget(id ID) {
+// enterLocked puts a request into the table of those in flight.
+func (c *Conn) enterLocked(id ID, cancel context.CancelCauseFunc) {
+	if c.requests == nil {
+		c.requests = make(map[ID]context.CancelCauseFunc)
+	}
+	c.requests[id] = cancel
+}
+
+// leave removes a request before its response is sent: the peer may use the id
+// again as soon as it has the response.
+func (c *Conn) leave(id ID) context.CancelCauseFunc {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	cancel := c.requests[id]
 	delete(c.requests, id)
-	c.mu.Unlock()
-	cancel(nil)
+	return cancel
 }
 
 // contain runs a handler's code and turns a panic into an internal error.

@@ -17,6 +17,7 @@ import (
 	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/agent/shell"
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/feature/service"
 	"github.com/causeway-ahp/causeway/feature/session"
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/host/endpoint"
@@ -39,6 +40,7 @@ type server struct {
 	tcp      net.Listener
 	unix     net.Listener // nil: there is none
 	sessions *session.Feature
+	services *service.Feature
 	host     *host.Host
 	endpoint *endpoint.Endpoint
 }
@@ -94,11 +96,12 @@ func (s *server) build(ctx context.Context) (err error) {
 	s.sessions = session.New(session.Options{
 		Providers: []agent.Provider{shell.New(shell.Options{})}, Log: s.log, DefaultDirectory: cwd,
 	})
+	s.services = service.New(service.Options{Log: s.log})
 	version := buildVersion()
 	// The end of ctx begins an orderly shutdown; it must not cut it short.
 	ctx = context.WithoutCancel(ctx)
 	s.host, err = host.New(ctx, host.Options{
-		Features: []host.Feature{s.sessions}, Log: s.log, DefaultDirectory: cwd,
+		Features: []host.Feature{s.sessions, s.services}, Log: s.log, DefaultDirectory: cwd,
 		Info: ahp.Implementation{Name: "causeway", Version: &version},
 	})
 	if err != nil {

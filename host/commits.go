@@ -104,6 +104,7 @@ func (h *Host) Stored(ctx context.Context) error { return h.commits.wait(ctx, h.
 // awaitRoom waits while the store is too far behind, but not during a shutdown:
 // what ends then must be able to say so.
 func (h *Host) awaitRoom() {
+	h.awaitObservers()
 	if h.journal.Backlog() <= h.limits.JournalBacklogBytes {
 		return
 	}

@@ -133,7 +133,9 @@ type Registry struct {
 	notifications map[string]NotificationHandler
 	schemes       map[ahp.Kind]*Scheme
 	hooks         []Hooks
+	observers     []*observer
 	members       map[string]jsontext.Value
+	meta          map[string]jsontext.Value
 }
 
 func newRegistry() *Registry {
@@ -143,6 +145,7 @@ func newRegistry() *Registry {
 		notifications: make(map[string]NotificationHandler),
 		schemes:       make(map[ahp.Kind]*Scheme),
 		members:       make(map[string]jsontext.Value),
+		meta:          make(map[string]jsontext.Value),
 	}
 }
 
@@ -187,6 +190,9 @@ func (r *Registry) Hooks(h Hooks) { r.hooks = append(r.hooks, h) }
 
 // InitializeMember adds a member to every InitializeResult.
 func (r *Registry) InitializeMember(name string, value jsontext.Value) { r.members[name] = value }
+
+// InitializeMeta adds a member to the _meta of every InitializeResult.
+func (r *Registry) InitializeMeta(name string, value jsontext.Value) { r.meta[name] = value }
 
 // Op is a kind of decision of a Policy.
 type Op string

@@ -44,6 +44,7 @@ type Host struct {
 	cursors          cursors
 	encodings        chan struct{} // a slot per snapshot being encoded
 	commits          commits
+	observers        observers
 
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
@@ -106,6 +107,7 @@ func (h *Host) start() error {
 			return fmt.Errorf("register feature: %w", err)
 		}
 	}
+	h.observers.list, h.observers.moved = h.registry.observers, make(chan struct{})
 	if err := h.encodeMembers(); err != nil {
 		return err
 	}
@@ -123,6 +125,13 @@ func (h *Host) start() error {
 
 // encodeMembers encodes what features add to InitializeResult.
 func (h *Host) encodeMembers() error {
+	if len(h.registry.meta) > 0 {
+		meta, err := ahp.Marshal(h.registry.meta)
+		if err != nil {
+			return fmt.Errorf("encode initialize _meta: %w", err)
+		}
+		h.registry.members["_meta"] = meta
+	}
 	if len(h.registry.members) == 0 {
 		return nil
 	}

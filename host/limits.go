@@ -44,6 +44,9 @@ type Limits struct {
 	// JournalBacklogBytes bounds what the store has not taken yet. Beyond it
 	// those who cause more wait: agents, and the readers of clients.
 	JournalBacklogBytes int64
+	// ObserverBacklog bounds the actions that wait for observers. Beyond it those who
+	// cause more wait as they do for the store.
+	ObserverBacklog int
 	// Sessions and ChatsPerSession bound what clients can create.
 	Sessions        int
 	ChatsPerSession int
@@ -74,6 +77,7 @@ var DefaultLimits = Limits{
 	RingRecords:          16_384,
 	RingBytes:            64 << 20,
 	JournalBacklogBytes:  64 << 20,
+	ObserverBacklog:      10_000,
 	Sessions:             100_000,
 	ChatsPerSession:      1_000,
 	PageSize:             200,
@@ -101,6 +105,7 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.RingRecords, d.RingRecords)
 	fill(&l.RingBytes, d.RingBytes)
 	fill(&l.JournalBacklogBytes, d.JournalBacklogBytes)
+	fill(&l.ObserverBacklog, d.ObserverBacklog)
 	fill(&l.Sessions, d.Sessions)
 	fill(&l.ChatsPerSession, d.ChatsPerSession)
 	fill(&l.PageSize, d.PageSize)

@@ -28,8 +28,9 @@ type sequencer struct {
 // step collects what one turn of the sequencer did, to be made known after the
 // lock is released.
 type step struct {
-	touched []touch
-	effects []*channel
+	touched   []touch
+	effects   []*channel
+	observers []*observer
 }
 
 // touch is an entry that subscribers must be woken for.
@@ -78,6 +79,7 @@ func (h *Host) applyLocked(st *step, ch *channel, a ahp.Action, after any, body 
 	if before != ch.state {
 		h.mirrorLocked(st, ch, before, a)
 	}
+	h.queueObservedLocked(st, ch, Observed{Channel: ch.uri, Action: a, Before: before, After: after, ServerSeq: rec.Seq})
 	return before, e
 }
 
@@ -128,6 +130,9 @@ func (h *Host) finish(st *step) {
 	}
 	for _, ch := range st.effects {
 		h.startEffects(ch)
+	}
+	for _, ob := range st.observers {
+		h.wg.Go(func() { h.observeLoop(ob) })
 	}
 }
 

@@ -1,8 +1,10 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +20,7 @@ type call struct {
 	caller  *host.Conn
 	service *service
 	held    *jsonrpc.Held
+	nth     uint64 // of all calls, so that those given up together go in order
 
 	// mu guards what follows. A cause to give up may come before the request is
 	// on its way.
@@ -90,6 +93,8 @@ func (f *Feature) open(c *call) error {
 	p.calls[c] = struct{}{}
 	c.service.calls[c] = struct{}{}
 	f.inFlight++
+	f.lastCall++
+	c.nth = f.lastCall
 	return nil
 }
 
@@ -132,6 +137,7 @@ func (c *call) cancel(cause error) {
 }
 
 func cancelAll(list []*call, cause error) {
+	slices.SortFunc(list, func(a, b *call) int { return cmp.Compare(a.nth, b.nth) })
 	for _, c := range list {
 		c.cancel(cause)
 	}

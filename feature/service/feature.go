@@ -35,6 +35,7 @@ type Feature struct {
 	mu       sync.Mutex
 	parties  map[*host.Conn]*party
 	inFlight int // calls without an answer
+	lastCall uint64
 	enrolled int // services registered or about to be
 	stopped  bool
 }

@@ -15,14 +15,30 @@ const module = "github.com/causeway-ahp/causeway/"
 // floors says on which floor each package stands. A package may import packages
 // of lower floors. What is not listed here does not exist.
 var floors = map[string]int{
-	"jsonrpc": 1, "ahp": 1, "flow": 1, "transport": 1, "transport/websocket": 1, "transport/stdio": 1, "transport/memory": 1,
-	"reducer": 2, "reconcile": 2, "journal": 2, "agent": 2, "agent/shell": 2, "agent/process": 2,
-	"host": 3, "host/endpoint": 3,
-	"feature/session": 4, "feature/service": 4,
-	"client":         5,
-	"cmd/causeway":   6,
-	"examples":       6, // its tests only
-	"examples/watch": 6, "examples/approve": 6, "examples/mirror": 6,
+	"ahp":                 1,
+	"flow":                1,
+	"jsonrpc":             1,
+	"transport":           1,
+	"transport/memory":    1,
+	"transport/stdio":     1,
+	"transport/websocket": 1,
+	"agent":               2,
+	"agent/process":       2,
+	"agent/shell":         2,
+	"host/compat":         2,
+	"journal":             2,
+	"reconcile":           2,
+	"reducer":             2,
+	"host":                3,
+	"host/endpoint":       3,
+	"feature/service":     4,
+	"feature/session":     4,
+	"client":              5,
+	"cmd/causeway":        6,
+	"examples":            6, // its tests only
+	"examples/approve":    6,
+	"examples/mirror":     6,
+	"examples/watch":      6,
 }
 
 // neighbours are the edges within a floor, each with its reason.

@@ -34,6 +34,12 @@ const (
 	CodeClientServiceBadResponse   = -31013
 )
 
+// Errorf returns an Error. The formatted text goes to the peer: addresses, paths
+// and system texts do not belong in it.
+func Errorf(code int64, format string, args ...any) *Error {
+	return jsonrpc.Errorf(code, format, args...)
+}
+
 // One sentinel per code, for errors.Is.
 var (
 	ErrSessionNotFound            = &Error{Code: CodeSessionNotFound, Message: "session not found"}

@@ -95,7 +95,7 @@ func (c *Client) resetLocked(ch *channel, s snapshot) {
 // live; anything else is gone (AHP core, 8.1).
 func (c *Client) missingLocked(ch *channel) {
 	switch ahp.KindOf(ch.uri) {
-	case ahp.KindUnknown, ahp.KindResourceWatch:
+	case ahp.KindUnknown, ahp.KindResourceWatch, ahp.KindClientServices:
 		c.staleLocked(ch)
 	default:
 		c.goneLocked(ch, ErrChannelGone)
@@ -166,6 +166,7 @@ func (c *Client) unlinkLocked(cause error) {
 	for list := range c.lists {
 		list.lostLocked()
 	}
+	c.unregisteredLocked()
 }
 
 // fetch subscribes to a channel on a connection and installs its snapshot. A

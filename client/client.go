@@ -36,6 +36,7 @@ type Client struct {
 	pending       int    // actions without an outcome
 	listeners     map[string][]*listener
 	lists         map[*SessionList]struct{}
+	registrations map[*Registration]struct{}
 	stats         Stats
 }
 
@@ -60,6 +61,8 @@ func newClient(ctx context.Context, dial DialFunc, opts Options) *Client {
 		channels:  make(map[ahp.URI]*channel),
 		listeners: make(map[string][]*listener),
 		lists:     make(map[*SessionList]struct{}),
+
+		registrations: make(map[*Registration]struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	return c
@@ -185,5 +188,9 @@ func (c *Client) finish(s Status, err error) {
 	}
 	for list := range c.lists {
 		list.endLocked(err)
+	}
+	for r := range c.registrations {
+		r.err = err
+		r.changed.signal()
 	}
 }

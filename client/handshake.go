@@ -116,6 +116,7 @@ func (l *link) shake() error {
 		return err
 	}
 	l.handshake = nil
+	l.offered(l.c.HostInfo())
 	l.liveAt = time.Now()
 	l.c.goLive(l)
 	for _, m := range l.early {
@@ -303,6 +304,7 @@ func (c *Client) goLive(l *link) {
 	for list := range c.lists {
 		list.refreshLocked(l)
 	}
+	c.registerLocked(l)
 	c.opts.Log.Debug("connected", "client", c.opts.ClientID)
 }
 

@@ -26,13 +26,19 @@ type link struct {
 	early     []jsonrpc.Message
 	liveAt    time.Time
 
+	// Set before the connection is live.
+	services  *ahp.ClientServiceLimits // nil: the host offers no client services
+	callSlots chan struct{}            // holds a token for each call in flight
+
 	// The client's lock guards these.
 	queue      []outgoing
 	queueBytes int
 	dropped    bool                // the queue takes nothing any more
 	unsent     map[string]struct{} // ids of requests that never left
 	wake       chan struct{}       // holds a token when there may be something to write
-	echoTimer  *time.Timer         // nil unless armed
+	room       broadcast           // there is room in the queue again
+	served     map[string]*Registration
+	echoTimer  *time.Timer // nil unless armed
 }
 
 // outgoing is a message that waits to be written. An action carries its
@@ -43,9 +49,15 @@ type outgoing struct {
 }
 
 func newLink(c *Client, t transport.Conn) *link {
-	l := &link{c: c, t: t, wake: make(chan struct{}, 1), unsent: make(map[string]struct{})}
+	l := &link{
+		c: c, t: t, wake: make(chan struct{}, 1),
+		unsent: make(map[string]struct{}), served: make(map[string]*Registration),
+	}
 	l.ctx, l.cancel = context.WithCancelCause(c.ctx)
-	l.rpc = jsonrpc.NewConn(l.ctx, jsonrpc.Options{Send: l.send, Urgent: l.withdraw, Handler: (*handler)(l)})
+	l.rpc = jsonrpc.NewConn(l.ctx, jsonrpc.Options{
+		Send: l.send, Urgent: l.withdraw, Handler: (*handler)(l),
+		MaxInFlight: jsonrpc.DefaultMaxInFlight + maxServiceCalls, // calls have bounds of their own
+	})
 	return l
 }
 
@@ -206,6 +218,7 @@ func (l *link) take(batch [][]byte) [][]byte {
 	rest := copy(l.queue, l.queue[n:])
 	clear(l.queue[rest:])
 	l.queue = l.queue[:rest]
+	l.room.signal()
 	return batch
 }
 
@@ -220,20 +233,29 @@ func (l *link) pushLocked(o outgoing) {
 
 // send queues a request, a notification or a response of jsonrpc.
 func (l *link) send(msg []byte) error {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	return l.sendLocked(msg)
+}
+
+func (l *link) sendLocked(msg []byte) error {
 	if len(msg) > l.c.opts.MaxMessageBytes {
 		return fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, len(msg), l.c.opts.MaxMessageBytes)
 	}
-	l.c.mu.Lock()
-	defer l.c.mu.Unlock()
 	if l.dropped || l.ctx.Err() != nil {
 		return &LostError{Method: "send", Cause: context.Cause(l.ctx)}
 	}
-	if len(l.queue) >= maxQueueMessages || l.queueBytes+len(msg) > maxQueueBytes {
+	if l.isFullLocked(msg) {
 		l.c.stats.QueueOverflows++
 		return fmt.Errorf("%w: %d messages wait to be written", ErrOverloaded, len(l.queue))
 	}
 	l.pushLocked(outgoing{msg: msg})
 	return nil
+}
+
+// isFullLocked reports whether the queue has no room for a message.
+func (l *link) isFullLocked(msg []byte) bool {
+	return len(l.queue) >= maxQueueMessages || l.queueBytes+len(msg) > maxQueueBytes
 }
 
 // withdraw takes a request that still waits out of the queue; if it has left, the
@@ -298,11 +320,18 @@ func (x *handler) HandleNotification(_ context.Context, m jsonrpc.Message) {
 		}
 		return
 	}
+	if m.Method == ahp.MethodClientServiceNotification {
+		l.serviceNotified(m.Params)
+		return
+	}
 	l.c.notified(m)
 }
 
 // HandleRequest implements jsonrpc.Handler.
 func (x *handler) HandleRequest(_ context.Context, m jsonrpc.Message) jsonrpc.Reply {
+	if m.Method == ahp.MethodClientServiceHandle {
+		return (*link)(x).serviceCalled(m.Params)
+	}
 	handle := x.c.opts.HandleRequest
 	if handle == nil {
 		return jsonrpc.Reply{Err: jsonrpc.ErrMethodNotFound}

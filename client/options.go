@@ -64,6 +64,9 @@ type Options struct {
 	// answered as it is. Nil: every request is refused as unknown.
 	HandleRequest func(ctx context.Context, method string, params jsontext.Value) (any, error)
 
+	// Services bound what waits for the services of this client.
+	Services ServiceOptions
+
 	// Log never receives payloads. Nil: discarded.
 	Log *slog.Logger
 }

@@ -62,6 +62,20 @@ func Scan(data []byte) (Message, error) {
 	return e.message()
 }
 
+// Check validates one JSON value by the rules of [Scan], nested at most depth
+// containers deep; depth is at most MaxDepth. The errors are those of Scan.
+func Check(raw jsontext.Value, depth int) error {
+	c := checker{data: raw, left: MaxValues}
+	end := c.value(skipSpace(raw, 0), MaxDepth-depth)
+	if end < 0 {
+		return scanError(end)
+	}
+	if skipSpace(raw, end) != len(raw) {
+		return ErrParse
+	}
+	return nil
+}
+
 func scanError(result int) error {
 	switch result {
 	case tooDeep:

@@ -1,0 +1,231 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/jsonrpc"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// inbox holds the notifications that wait for a service's handler, and marks for
+// the calls that arrived between them. The reader puts in, one goroutine takes
+// out.
+type inbox struct {
+	wake chan struct{} // holds a token when there may be something to take
+
+	mu    sync.Mutex
+	items []delivery
+
+	waiting, bytes   atomic.Int64 // not handled yet; marks do not count
+	handled, dropped atomic.Uint64
+
+	// Only the reader touches these: senders and methods repeat.
+	lastSender, lastMethod string
+}
+
+// delivery is a notification, or a mark: a channel to be closed when everything
+// before it has been handled.
+type delivery struct {
+	from   Sender
+	method string
+	params jsontext.Value
+	mark   chan struct{}
+}
+
+// put adds a notification, unless too much waits: then the newest is the one to
+// drop, so that what is delivered stays in order without a gap in its middle.
+func (b *inbox) put(in relayed, o *ServiceOptions) {
+	size := int64(len(in.params) + len(in.method))
+	if b.waiting.Load() >= int64(o.Queue) || b.bytes.Load()+size > int64(o.QueueBytes) && b.waiting.Load() > 0 {
+		b.dropped.Add(1)
+		return
+	}
+	b.waiting.Add(1)
+	b.bytes.Add(size)
+	b.append(delivery{from: Sender{b.same(&b.lastSender, in.sender)}, method: b.same(&b.lastMethod, in.method), params: in.params})
+}
+
+// mark returns a channel that is closed when everything that is in the inbox has
+// been handled; nil when nothing is.
+func (b *inbox) mark() <-chan struct{} {
+	if b.waiting.Load() == 0 {
+		return nil
+	}
+	mark := make(chan struct{})
+	b.append(delivery{mark: mark})
+	return mark
+}
+
+func (b *inbox) append(d delivery) {
+	b.mu.Lock()
+	b.items = append(b.items, d)
+	first := len(b.items) == 1
+	b.mu.Unlock()
+	if first {
+		select {
+		case b.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// same returns text as a string, the last one if it is that again.
+func (b *inbox) same(last *string, text []byte) string {
+	if *last != string(text) {
+		*last = string(text)
+	}
+	return *last
+}
+
+// take moves what waits into batch.
+func (b *inbox) take(batch []delivery) []delivery {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	batch, b.items = b.items, batch[:0]
+	return batch
+}
+
+// deliverLoop hands notifications to the handler until the service is closed.
+func (r *Registration) deliverLoop() {
+	var batch []delivery
+	for {
+		batch = r.inbox.take(batch)
+		for i := range batch {
+			r.hand(&batch[i])
+		}
+		clear(batch)
+		if len(batch) > 0 {
+			continue
+		}
+		select {
+		case <-r.inbox.wake:
+		case <-r.ctx.Done():
+			return
+		}
+	}
+}
+
+// hand gives one notification to the handler. What waits when the service is
+// closed is dropped.
+func (r *Registration) hand(d *delivery) {
+	if d.mark != nil {
+		close(d.mark)
+		return
+	}
+	if r.ctx.Err() == nil {
+		r.notified(d)
+	}
+	r.inbox.bytes.Add(-int64(len(d.params) + len(d.method)))
+	r.inbox.waiting.Add(-1)
+}
+
+func (r *Registration) notified(d *delivery) {
+	defer func() {
+		if v := recover(); v != nil {
+			r.panicked.Add(1)
+			r.c.opts.Log.Error("a service's handler panicked", "method", d.method, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+		}
+	}()
+	r.handler.HandleNotification(r.ctx, d.from, d.method, d.params)
+	r.inbox.handled.Add(1)
+}
+
+// serviceNotified handles a notification for a service of this client, on the
+// reader. One for an unknown service crossed its end, and is dropped.
+func (l *link) serviceNotified(params jsontext.Value) {
+	in, ok := readRelayed(params)
+	if r := l.service(in.service); ok && r != nil {
+		r.inbox.put(in, &r.options)
+	}
+}
+
+// serviceCalled handles a call to a service of this client, on the reader.
+func (l *link) serviceCalled(params jsontext.Value) jsonrpc.Reply {
+	in, ok := readRelayed(params)
+	if !ok {
+		return jsonrpc.Reply{Err: jsonrpc.ErrInvalidParams}
+	}
+	r := l.service(in.service)
+	if r == nil {
+		return jsonrpc.Reply{Err: ahp.ErrNotFound}
+	}
+	mark := r.inbox.mark()
+	return jsonrpc.Reply{Later: func(ctx context.Context) (any, error) { return r.call(ctx, in, mark, l.services) }}
+}
+
+func (l *link) service(id []byte) *Registration {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	return l.served[string(id)]
+}
+
+// call runs a call after what stood before it.
+func (r *Registration) call(ctx context.Context, in relayed, mark <-chan struct{}, limits *ahp.ClientServiceLimits) (any, error) {
+	if !r.begin() {
+		return nil, ahp.ErrClientServiceLimitExceeded
+	}
+	defer r.end()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(r.ctx, func() { cancel(ErrClosed) })()
+	if mark != nil {
+		select {
+		case <-mark:
+		case <-ctx.Done():
+			return nil, jsonrpc.ErrRequestCancelled
+		}
+	}
+	result, err := r.handler.HandleCall(ctx, Sender{string(in.sender)}, string(in.method), in.params)
+	if err == nil {
+		result, err = boundedResult(result, limits)
+	}
+	var wire *ahp.Error
+	if err != nil && ctx.Err() == nil && !errors.As(err, &wire) {
+		r.c.opts.Log.Warn("a service failed", "err", err) // the caller does not learn why
+	}
+	return result, err
+}
+
+// begin takes a place among the running calls; it is false when there is none.
+func (r *Registration) begin() bool {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	if r.closed || r.running.Load() >= int64(r.options.Calls) {
+		r.refused.Add(1)
+		return false
+	}
+	r.running.Add(1)
+	r.calls.Add(1)
+	return true
+}
+
+func (r *Registration) end() {
+	r.running.Add(-1)
+	r.calls.Done()
+}
+
+// boundedResult encodes a result and refuses one that the host would not pass on.
+func boundedResult(result any, limits *ahp.ClientServiceLimits) (any, error) {
+	raw, isRaw := result.(jsontext.Value)
+	if !isRaw {
+		var err error
+		if raw, err = ahp.Marshal(result); err != nil {
+			return nil, fmt.Errorf("encode result: %w", err)
+		}
+	}
+	if limits != nil && limits.ResultBytes > 0 && int64(len(raw)) > limits.ResultBytes {
+		return nil, ahp.Errorf(ahp.CodeClientServiceBadResponse, "the result has %d bytes, the limit is %d", len(raw), limits.ResultBytes)
+	}
+	if isRaw && len(raw) > 0 {
+		if err := jsonrpc.Check(raw, maxRelayDepth); err != nil {
+			return nil, fmt.Errorf("result: %w: %s", ErrInvalidMessage, err)
+		}
+	}
+	return raw, nil
+}

@@ -262,8 +262,12 @@ func (l *link) unregister(id string) {
 	_ = l.call(l.ctx, ahp.MethodUnregisterService, params, nil) // the end of the connection does it as well
 }
 
-// registerLocked registers every service on a new connection.
+// registerLocked registers every service on a new connection, and wakes who waits
+// for a current catalogue.
 func (c *Client) registerLocked(l *link) {
+	if ch := c.channels[ahp.ClientServicesURI]; ch != nil {
+		ch.changedLocked()
+	}
 	for r := range c.registrations {
 		c.goLocked(func() { r.register(l) })
 	}

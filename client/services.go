@@ -43,8 +43,10 @@ func (s *ServiceList) Fresh() bool {
 	c := s.ch.ch.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.link != nil && s.ch.ch.phase == open
+	return s.freshLocked()
 }
+
+func (s *ServiceList) freshLocked() bool { return s.ch.ch.c.link != nil && s.ch.ch.phase == open }
 
 // Wait waits for a service that match accepts and returns the one registered
 // first. Match must be quick and must not call the client. The error is that of
@@ -52,7 +54,7 @@ func (s *ServiceList) Fresh() bool {
 func (s *ServiceList) Wait(ctx context.Context, match func(ahp.ClientService) bool) (ahp.ClientService, error) {
 	var found ahp.ClientService
 	err := s.ch.wait(ctx, func() (bool, error) {
-		if s.ch.ch.phase != open {
+		if !s.freshLocked() {
 			return false, s.ch.ch.err // what the list holds may be gone by now
 		}
 		for _, service := range servicesOf(s.ch.ch.machine.Optimistic()) {

@@ -13,6 +13,7 @@ import (
 	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/client"
+	"github.com/causeway-ahp/causeway/feature/service"
 	"github.com/causeway-ahp/causeway/feature/session"
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/internal/simnet"
@@ -31,7 +32,9 @@ type world struct {
 	net   *simnet.Network
 	agent *puppet
 	opts  host.Options
-	wrap  func(transport.Conn) transport.Conn // of the host's ends, when set
+	// services are the options of client services.
+	services service.Options
+	wrap     func(transport.Conn) transport.Conn // of the host's ends, when set
 	// status refuses every upgrade, when set.
 	status int
 
@@ -56,7 +59,7 @@ func bubble(t *testing.T, test func(t *testing.T, w *world)) {
 func (w *world) start() {
 	w.t.Helper()
 	opts := w.opts
-	opts.Features = []host.Feature{session.New(session.Options{Providers: []agent.Provider{w.agent}}), watches{}}
+	opts.Features = []host.Feature{session.New(session.Options{Providers: []agent.Provider{w.agent}}), service.New(w.services), watches{}}
 	h, err := host.New(context.Background(), opts)
 	if err != nil {
 		w.t.Fatalf("new host: %v", err)

@@ -153,6 +153,7 @@ func TestServiceIsRegisteredAgain(t *testing.T) {
 		if got, err := client.CallService[string](t.Context(), observer.Service(r.ID()), "m", nil); got != "here" || err != nil {
 			t.Errorf("new id: %q, %v", got, err)
 		}
+		synctest.Wait()
 		r.Close()
 		watching.Wait()
 		if n := len(statuses); n < 2 || statuses[0].ID != first || statuses[n-1].ID != found.ServiceID || statuses[n-1].Times != 2 {
@@ -171,6 +172,7 @@ func TestObserverComesBack(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		owner, observer := w.dial("owner", client.Options{}), w.dial("observer", client.Options{BackoffMin: time.Second})
 		gone, stays := w.register(owner, "gone", &client.Methods{}), w.register(owner, "stays", &client.Methods{})
+		synctest.Wait() // the host answers before its catalogue shows them
 		list := must(observer.Services(t.Context()))(t)
 		defer list.Close()
 		updates := make(chan client.ServiceUpdate, 16)
@@ -220,6 +222,7 @@ func TestServicesAfterARestart(t *testing.T) {
 		list := must(observer.Services(t.Context()))(t)
 		defer list.Close()
 		w.kill("owner", "observer")
+		synctest.Wait()
 		if r.ID() != "" {
 			t.Errorf("the service has id %s without a connection", r.ID())
 		}

@@ -18,6 +18,7 @@ const (
 	CloseHandshake   CloseCause = "handshake"    // no handshake in time
 	CloseVersion     CloseCause = "version"      // no common protocol version
 	CloseReplaced    CloseCause = "replaced"     // the client reconnected elsewhere
+	CloseDenied      CloseCause = "denied"       // it follows what it may not see any more
 	CloseShutdown    CloseCause = "shutdown"     // the host ends
 	CloseTooLarge    CloseCause = "too-large"    // a message over the bound
 	CloseInvalidText CloseCause = "invalid-text" // a message that is not UTF-8
@@ -36,7 +37,7 @@ func (c CloseCause) code() transport.Code {
 	switch c {
 	case CloseOverflow:
 		return transport.CodeTryAgain
-	case CloseMalformed, CloseHandshake, CloseReplaced, CloseFlood:
+	case CloseMalformed, CloseHandshake, CloseReplaced, CloseFlood, CloseDenied:
 		return transport.CodePolicy
 	case CloseShutdown:
 		return transport.CodeGoingAway

@@ -27,6 +27,7 @@ const serveExample = `  causeway serve
   causeway serve --listen 127.0.0.1:0              any free port
   causeway serve --listen 0.0.0.0:7433 --tls-cert c.pem --tls-key k.pem
   causeway serve --allow-origin https://app.example
+  causeway serve --policy policy.yaml              who may see, notify and call whose services
   causeway serve --config serve.yaml               listen: 127.0.0.1:8000`
 
 // defaultAutoExit is how long a background host stays when nobody needs it.
@@ -38,6 +39,7 @@ type serveOptions struct {
 	cwd          string
 	noToken      bool
 	tokens       string
+	policy       string
 	allowOrigins []string
 	allowHosts   []string
 	tlsCert      string
@@ -67,6 +69,7 @@ func newServe() *cobra.Command {
 	f.StringVar(&o.cwd, "cwd", "", "`directory` where clients begin to browse, and sessions that name no directory run (default: here)")
 	f.BoolVar(&o.noToken, "no-token", false, "let every program of this machine in; loopback only")
 	f.StringVar(&o.tokens, "tokens", "", "`file` of named tokens (default: tokens.yaml in the state directory)")
+	f.StringVar(&o.policy, "policy", "", "YAML `file` that says what each principal may do; read again when it changes")
 	f.StringArrayVar(&o.allowOrigins, "allow-origin", nil, "`origin` of web pages that may connect, such as https://app.example; repeatable")
 	f.StringArrayVar(&o.allowHosts, "allow-host", nil, "further `name[:port]` the host is reached under; repeatable")
 	f.StringVar(&o.tlsCert, "tls-cert", "", "`file` with a certificate chain (PEM): serve wss instead of ws")

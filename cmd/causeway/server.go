@@ -22,6 +22,7 @@ import (
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/host/endpoint"
 	"github.com/causeway-ahp/causeway/internal/datadir"
+	"github.com/causeway-ahp/causeway/policy"
 )
 
 // shutdownTimeout bounds an orderly shutdown.
@@ -36,7 +37,8 @@ type server struct {
 	claim    *datadir.Claim
 	token    string
 	keys     *keys
-	wire     *wireLog // nil: off
+	wire     *wireLog     // nil: off
+	policy   *policy.File // nil: there is none
 	tcp      net.Listener
 	unix     net.Listener // nil: there is none
 	sessions *session.Feature
@@ -58,7 +60,7 @@ func serve(ctx context.Context, o *serveOptions, dir datadir.Dir, stdout io.Writ
 	}
 	defer func() { err = errors.Join(err, claim.Release()) }()
 	s := &server{options: o, dir: dir, log: log, claim: claim}
-	defer func() { err = errors.Join(err, s.wire.Close()) }()
+	defer func() { err = errors.Join(err, s.wire.Close(), s.closePolicy()) }()
 	if err := s.open(); err != nil {
 		return errors.Join(err, s.closeListeners())
 	}
@@ -82,6 +84,11 @@ func (s *server) open() (err error) {
 	if s.keys, err = newKeys(s.token, path, s.log); err != nil {
 		return err
 	}
+	if s.options.policy != "" {
+		if s.policy, err = policy.Open(s.options.policy, nil, s.log); err != nil {
+			return fmt.Errorf("--policy: %w", err)
+		}
+	}
 	if s.options.wireLog != "" {
 		if s.wire, err = openWireLog(s.options.wireLog, s.log); err != nil {
 			return err
@@ -96,12 +103,17 @@ func (s *server) build(ctx context.Context) (err error) {
 	s.sessions = session.New(session.Options{
 		Providers: []agent.Provider{shell.New(shell.Options{})}, Log: s.log, DefaultDirectory: cwd,
 	})
-	s.services = service.New(service.Options{Log: s.log})
+	relay := service.Options{Log: s.log}
+	var rules host.Policy
+	if s.policy != nil {
+		relay.Policy, rules = s.policy, s.policy
+	}
+	s.services = service.New(relay)
 	version := buildVersion()
 	// The end of ctx begins an orderly shutdown; it must not cut it short.
 	ctx = context.WithoutCancel(ctx)
 	s.host, err = host.New(ctx, host.Options{
-		Features: []host.Feature{s.sessions, s.services}, Log: s.log, DefaultDirectory: cwd,
+		Features: []host.Feature{s.sessions, s.services}, Policy: rules, Log: s.log, DefaultDirectory: cwd,
 		Info: ahp.Implementation{Name: "causeway", Version: &version},
 	})
 	if err != nil {
@@ -139,13 +151,35 @@ func (s *server) run(ctx context.Context, stdout io.Writer) error {
 			}
 		})
 	}
+	watching, stop := context.WithCancel(ctx)
+	if s.policy != nil {
+		serving.Go(func() {
+			if err := s.policy.Watch(watching, s.policyChanged); err != nil {
+				s.log.Error("the policy file is no longer watched", "err", err)
+			}
+		})
+	}
 	err := s.announce(stdout)
 	if err == nil {
 		err = s.wait(ctx, failed)
 	}
+	stop()
 	err = errors.Join(err, s.shutdown(ctx))
 	serving.Wait()
 	return err
+}
+
+// policyChanged makes those who keep what the policy said ask again.
+func (s *server) policyChanged() {
+	s.services.PolicyChanged()
+	s.host.PolicyChanged()
+}
+
+func (s *server) closePolicy() error {
+	if s.policy == nil {
+		return nil
+	}
+	return s.policy.Close()
 }
 
 // announce lets others find the host and says on stdout that it is ready. In the

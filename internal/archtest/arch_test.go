@@ -34,6 +34,7 @@ var floors = map[string]int{
 	"feature/service":     4,
 	"feature/session":     4,
 	"client":              5,
+	"policy":              5,
 	"cmd/causeway":        6,
 	"examples":            6, // its tests only
 	"examples/approve":    6,

@@ -27,6 +27,7 @@ var floors = map[string]int{
 	"agent/shell":         2,
 	"host/compat":         2,
 	"journal":             2,
+	"notify":              2,
 	"reconcile":           2,
 	"reducer":             2,
 	"host":                3,

@@ -39,6 +39,9 @@ type channel struct {
 	changed    broadcast
 	asking     bool          // the host is being asked whether it exists
 	done       chan struct{} // closed when gone
+
+	windowed bool          // the host delivers it windowed
+	sub      *subscription // the windowed one on the present connection
 }
 
 func newChannel(c *Client, uri ahp.URI, o SubscribeOptions) *channel {
@@ -119,6 +122,7 @@ func (c *Client) goneLocked(ch *channel, err error) {
 		c.settleLocked(ch, ch.machine.Remove())
 	}
 	ch.phase, ch.err, ch.early = gone, err, nil
+	ch.leaveWindowLocked()
 	if c.channels[ch.uri] == ch {
 		delete(c.channels, ch.uri)
 	}
@@ -161,7 +165,7 @@ func (c *Client) unlinkLocked(cause error) {
 		if ch.phase == opening {
 			c.goneLocked(ch, &LostError{Method: ahp.MethodSubscribe, Sent: true, Cause: cause})
 		}
-		ch.early = nil
+		ch.early, ch.sub = nil, nil
 	}
 	for list := range c.lists {
 		list.lostLocked()
@@ -173,8 +177,7 @@ func (c *Client) unlinkLocked(cause error) {
 // channel that was open once outlives the loss of the connection; for a new one
 // that is dealt with where the loss is (see unlinkLocked).
 func (c *Client) fetch(l *link, ch *channel) error {
-	var r ahp.SubscribeResult
-	err := l.call(l.ctx, ahp.MethodSubscribe, ch.opts.params(ch.uri), &r)
+	r, err := l.subscribeTo(ch)
 	s := snapshot{uri: ch.uri, state: new(ahp.EmptyState)} // a channel without state (AHP core, 3)
 	if err == nil && r.Snapshot != nil {
 		s = readSnapshot(r.Snapshot)
@@ -185,6 +188,7 @@ func (c *Client) fetch(l *link, ch *channel) error {
 	switch {
 	case c.link != l || errors.Is(err, ErrConnectionLost) || ch.phase != opening && ch.phase != stale:
 		return err // lost or closed meanwhile
+	case err == nil && r.FlowControl != nil: // its snapshot follows
 	case err == nil:
 		c.installLocked(l, ch, s)
 	case ch.phase == stale:

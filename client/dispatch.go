@@ -102,13 +102,16 @@ func appendDispatch(uri ahp.URI, seq uint64, body jsontext.Value) []byte {
 // writeLocked notes that the action is being written; it is false when the
 // action has ended and must not be.
 func (d *Dispatch) writeLocked() bool {
-	if d.ch.dispatches[d.seq] != d {
+	if !d.waitsLocked() {
 		return false
 	}
 	d.ch.machine.Written(d.seq)
 	d.msg, d.writtenAt = nil, time.Now()
 	return true
 }
+
+// waitsLocked reports whether the action has not ended.
+func (d *Dispatch) waitsLocked() bool { return d.ch.dispatches[d.seq] == d }
 
 func (d *Dispatch) settle(err error) {
 	d.err = err

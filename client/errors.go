@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"syscall"
 )
 
 // Errors to match with errors.Is. Errors of the host arrive as *ahp.Error, with
@@ -37,6 +38,12 @@ var (
 	// ErrOverloaded: too much waits to be sent, or for an answer. Nothing was
 	// sent.
 	ErrOverloaded = errors.New("too much in flight")
+	// ErrNoTCP: the host does not offer TCP connections.
+	ErrNoTCP = errors.New("the host does not offer TCP connections")
+	// ErrReset: a TCP connection was aborted by the destination, by the host, or
+	// by this end because the host broke a rule. Such errors match
+	// syscall.ECONNRESET as well.
+	ErrReset = errors.New("connection reset")
 	// ErrTurnGone: a turn was removed from its chat before it ended.
 	ErrTurnGone = errors.New("turn was removed from the chat")
 	// ErrNoActiveTurn: there is nothing to cancel.
@@ -82,6 +89,23 @@ type RejectedError struct {
 
 // Error returns the reason.
 func (e *RejectedError) Error() string { return "rejected by the host: " + e.Reason }
+
+// resetError is the end of a TCP connection that was aborted.
+type resetError struct{ cause error } // nil when the host said no more
+
+func (e *resetError) Error() string {
+	if e.cause == nil {
+		return ErrReset.Error()
+	}
+	return fmt.Sprintf("%v: the host broke the protocol: %v", ErrReset, e.cause)
+}
+
+// Is reports whether target is ErrReset, or the system's word for it.
+func (e *resetError) Is(target error) bool {
+	return target == ErrReset || target == error(syscall.ECONNRESET)
+}
+
+func (e *resetError) Unwrap() error { return e.cause }
 
 // permanentError marks a failure to connect that trying again cannot mend.
 type permanentError struct{ err error }

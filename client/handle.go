@@ -17,6 +17,11 @@ type SubscribeOptions struct {
 	// Buffer bounds the updates that wait for each range over Updates. Zero:
 	// 16384.
 	Buffer int
+	// Window asks for windowed delivery: the host keeps its place in the channel
+	// and sends no more than this client has room for, so that a large or busy
+	// channel does not hold up others on the same connection. A host may decline,
+	// and then delivers as usual. Nil: ordinary delivery.
+	Window *Window
 }
 
 func (o SubscribeOptions) params(uri ahp.URI) ahp.SubscribeParams {

@@ -53,6 +53,7 @@ func (c *Client) reconnectLocked(channels []ahp.URI) ahp.ReconnectParams {
 	root, seen := ahp.RootURI, c.seenLocked()
 	p := ahp.ReconnectParams{
 		Channel: &root, ClientID: c.opts.ClientID, LastSeenServerSeq: &seen, Subscriptions: []jsontext.Value{},
+		Windows: c.windowsLocked(channels),
 	}
 	for _, uri := range channels {
 		quoted, _ := jsontext.AppendQuote(nil, uri)
@@ -69,8 +70,8 @@ func (c *Client) reconnectLocked(channels []ahp.URI) ahp.ReconnectParams {
 func (c *Client) seenLocked() uint64 {
 	seen, first := c.lastSeen, true
 	for _, ch := range c.channels {
-		if ch.phase != open {
-			continue
+		if ch.phase != open || ch.windowed {
+			continue // a windowed one has a number of its own
 		}
 		complete := max(c.lastSeen, ch.machine.Applied())
 		if first || complete < seen {
@@ -89,6 +90,9 @@ func (c *Client) subscribedLocked(resumable bool) []ahp.URI {
 	}
 	var uris []ahp.URI
 	for uri, ch := range c.channels {
+		if ch.windowed && !resumable {
+			continue // initialize knows only ordinary ones (AHP core, 12.3)
+		}
 		if ch.phase == open || ch.phase == stale && !resumable {
 			uris = append(uris, uri)
 		}
@@ -138,6 +142,9 @@ func (l *link) resumed() (again bool, err error) {
 	}
 	if err == nil {
 		err = l.c.resume(&r)
+	}
+	if err == nil {
+		err = l.resumeWindows(&r)
 	}
 	if err != nil {
 		// The host has taken the connection over; only a new one can begin anew.
@@ -192,7 +199,7 @@ func (c *Client) begin(r *ahp.InitializeResult) {
 		switch {
 		case ok:
 			c.resetLocked(ch, s)
-		case c.apart:
+		case c.apart || ch.windowed:
 			c.staleLocked(ch)
 		default:
 			c.goneLocked(ch, ErrChannelGone)
@@ -206,6 +213,8 @@ type reconnectResult struct {
 	Actions   []jsontext.Value `json:"actions"`
 	Snapshots []ahp.Snapshot   `json:"snapshots"`
 	Missing   []ahp.URI        `json:"missing"`
+
+	Windows *ahp.WindowsResult `json:"windows"`
 }
 
 // resume continues the lineage from the answer to reconnect. Everything is read
@@ -242,6 +251,7 @@ func (c *Client) replay(r *reconnectResult) error {
 		switch {
 		case ch.phase == stale:
 			c.staleLocked(ch)
+		case ch.windowed: // see resumeWindows
 		case slices.Contains(r.Missing, ch.uri):
 			c.missingLocked(ch)
 		default:
@@ -265,6 +275,7 @@ func (c *Client) restore(r *reconnectResult) {
 		switch {
 		case ch.phase == stale:
 			c.staleLocked(ch)
+		case ch.windowed: // see resumeWindows
 		case ok && !slices.Contains(r.Missing, ch.uri):
 			c.resetLocked(ch, s)
 		default:
@@ -300,6 +311,9 @@ func (c *Client) goLive(l *link) {
 	for _, d := range c.unsentLocked() {
 		l.pushLocked(outgoing{msg: d.msg, dispatch: d})
 	}
+	if !c.oldestWrittenLocked().IsZero() { // the recovery of a windowed channel may bring its echo
+		l.expectEchoLocked(echoPatience)
+	}
 	c.fetchStaleLocked(l)
 	for list := range c.lists {
 		list.refreshLocked(l)
@@ -313,7 +327,9 @@ func (c *Client) unsentLocked() []*Dispatch {
 	var list []*Dispatch
 	for _, ch := range c.channels {
 		for _, d := range ch.dispatches {
-			list = append(list, d)
+			if d.msg != nil {
+				list = append(list, d)
+			}
 		}
 	}
 	slices.SortFunc(list, func(a, b *Dispatch) int {

@@ -25,6 +25,7 @@ type link struct {
 	handshake *handshake // nil once it is done
 	early     []jsonrpc.Message
 	liveAt    time.Time
+	reading   []byte // the message that is being handled
 
 	// Set before the connection is live.
 	services  *ahp.ClientServiceLimits // nil: the host offers no client services
@@ -39,6 +40,7 @@ type link struct {
 	room       broadcast           // there is room in the queue again
 	served     map[string]*Registration
 	echoTimer  *time.Timer // nil unless armed
+	windowed
 }
 
 // outgoing is a message that waits to be written. An action carries its
@@ -101,6 +103,7 @@ func (l *link) readLoop() error {
 		if err != nil {
 			return l.readError(err)
 		}
+		l.reading = data
 		if err := l.rpc.Receive(data); err != nil {
 			return err
 		}
@@ -135,7 +138,10 @@ func (l *link) closeLoop() {
 			l.c.lostLocked(context.Cause(l.ctx))
 		}
 	}
+	subs := l.subs
+	l.subs = nil
 	l.c.mu.Unlock()
+	loseTCP(subs, context.Cause(l.ctx))
 	_ = l.t.Close(transport.CodeNormal, "")
 }
 
@@ -152,6 +158,7 @@ func (l *link) dropLocked() {
 		}
 	}
 	l.queue, l.queueBytes = nil, 0
+	l.held, l.cut, l.urgent = nil, nil, nil
 	if l.echoTimer != nil {
 		l.echoTimer.Stop()
 	}
@@ -182,6 +189,7 @@ func (l *link) writeLoop() {
 		}
 		err := l.t.Write(batch)
 		clear(batch)
+		l.written()
 		if err != nil {
 			l.cancel(err)
 			return
@@ -201,14 +209,15 @@ func (l *link) take(batch [][]byte) [][]byte {
 		l.dropLocked()
 		return batch
 	}
+	batch = l.takeControlLocked(batch)
 	n, size := 0, 0
 	for n < len(l.queue) && size < maxBatchBytes {
 		o := l.queue[n]
 		n++
 		l.queueBytes -= len(o.msg)
 		if o.dispatch != nil {
-			if !o.dispatch.writeLocked() {
-				continue // it was given up meanwhile
+			if l.holdsLocked(o) || !o.dispatch.writeLocked() {
+				continue // it waits for its window, or was given up meanwhile
 			}
 			l.expectEchoLocked(echoPatience)
 		}
@@ -219,12 +228,16 @@ func (l *link) take(batch [][]byte) [][]byte {
 	clear(l.queue[rest:])
 	l.queue = l.queue[:rest]
 	l.room.signal()
-	return batch
+	return l.takeTurnsLocked(batch, size)
 }
 
 func (l *link) pushLocked(o outgoing) {
 	l.queue = append(l.queue, o)
 	l.queueBytes += len(o.msg)
+	l.wakeLocked()
+}
+
+func (l *link) wakeLocked() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
@@ -282,13 +295,18 @@ func (l *link) call(ctx context.Context, method string, params, result any) erro
 	if err != nil {
 		return l.callError(method, err, true)
 	}
-	err = p.Wait(ctx, result)
+	return l.lostError(method, p.ID(), p.Wait(ctx, result))
+}
+
+// lostError turns the end of the connection, while a request waited for its
+// answer, into a *LostError.
+func (l *link) lostError(method string, id jsonrpc.ID, err error) error {
 	if err == nil || !errors.Is(err, jsonrpc.ErrClosed) && !l.ended(err) {
 		return err
 	}
 	l.c.mu.Lock()
 	l.dropLocked()
-	_, unsent := l.unsent[string(p.ID().AppendTo(nil))]
+	_, unsent := l.unsent[string(id.AppendTo(nil))]
 	l.c.mu.Unlock()
 	return &LostError{Method: method, Sent: !unsent, Cause: context.Cause(l.ctx)}
 }
@@ -320,6 +338,13 @@ func (x *handler) HandleNotification(_ context.Context, m jsonrpc.Message) {
 		}
 		return
 	}
+	if !l.hearWindowed(m) {
+		l.notified(m)
+	}
+}
+
+// notified handles one notification of the host. It runs on the reader.
+func (l *link) notified(m jsonrpc.Message) {
 	if m.Method == ahp.MethodClientServiceNotification {
 		l.serviceNotified(m.Params)
 		return

@@ -43,11 +43,15 @@ func readEnvelope(params jsontext.Value) (*incoming, error) {
 
 // receiveLocked takes one envelope, live or replayed.
 func (c *Client) receiveLocked(in *incoming, replayed bool) {
-	c.lastSeen = max(c.lastSeen, in.env.ServerSeq)
 	ch := c.channels[string(in.channel)]
+	if ch == nil {
+		// Normal for a moment after an unsubscribe. It may be left over from a
+		// windowed subscription, so its number says nothing about the others.
+		c.stats.Unroutable++
+		return
+	}
+	c.lastSeen = max(c.lastSeen, in.env.ServerSeq)
 	switch {
-	case ch == nil:
-		c.stats.Unroutable++ // normal for a moment after an unsubscribe
 	case ch.phase == open:
 		c.applyLocked(ch, in, replayed)
 	case len(ch.early) < maxEarlyMessages:

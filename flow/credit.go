@@ -81,5 +81,15 @@ func (c *Credit) Take() (consumed int64, ok bool) {
 	return c.credited, true
 }
 
+// TakeQuarter is Take for a receiver that calls Take soon as well: a credit is due
+// only when a quarter of the window can be given back. That suffices for a sender
+// that waits because its window is full, which then has all of it outstanding.
+func (c *Credit) TakeQuarter() (consumed int64, ok bool) {
+	if c.floor-c.credited < c.quarter() {
+		return 0, false
+	}
+	return c.Take()
+}
+
 // quarter of the window, rounded up, so that it is never zero.
 func (c *Credit) quarter() int64 { return (c.limits.WindowBytes-1)/4 + 1 }

@@ -50,7 +50,7 @@ type TCPConn struct {
 
 	// mu is a leaf and guards what was received.
 	mu     sync.Mutex
-	in     inbox
+	in     tcpBuffer
 	ended  bool // the host has sent tcp/eof
 	closed bool // nothing is to be received any more
 

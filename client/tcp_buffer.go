@@ -2,14 +2,14 @@ package client
 
 import "sync"
 
-// inbox holds the bytes that came over a TCP channel until they are read. It holds
+// tcpBuffer holds the bytes that came over a TCP channel until they are read. It holds
 // no more than the window lets through, takes buffers only while it holds bytes,
 // and remembers what each weighs in the window. The user holds a lock.
-type inbox struct {
+type tcpBuffer struct {
 	chunks []*chunk
 	bytes  int
 	// moved is the weight of frames that were put together to a message and not
-	// released, since the inbox was not empty: what has no weight has no bound.
+	// released, since the buffer was not empty: what has no weight has no bound.
 	moved int64
 }
 
@@ -52,7 +52,7 @@ func giveChunk(c *chunk) {
 }
 
 // add decodes a tcp/data of that weight.
-func (b *inbox) add(text []byte, weight int64) error {
+func (b *tcpBuffer) add(text []byte, weight int64) error {
 	n := decodedBytes(text)
 	if n <= 0 {
 		return errBadData
@@ -75,7 +75,7 @@ func (b *inbox) add(text []byte, weight int64) error {
 }
 
 // read copies what there is, and returns the weight that has become free.
-func (b *inbox) read(p []byte) (n int, freed int64) {
+func (b *tcpBuffer) read(p []byte) (n int, freed int64) {
 	for n < len(p) && len(b.chunks) > 0 {
 		c := b.chunks[0]
 		k := copy(p[n:], c.buf[c.r:c.w])
@@ -93,7 +93,7 @@ func (b *inbox) read(p []byte) (n int, freed int64) {
 
 // take takes out the oldest chunk, which is the caller's from then on, with its
 // weight; nil if there is none.
-func (b *inbox) take() (c *chunk, freed int64) {
+func (b *tcpBuffer) take() (c *chunk, freed int64) {
 	if len(b.chunks) == 0 {
 		return nil, 0
 	}
@@ -103,14 +103,14 @@ func (b *inbox) take() (c *chunk, freed int64) {
 	return c, c.weight + b.drained()
 }
 
-func (b *inbox) pop() {
+func (b *tcpBuffer) pop() {
 	n := copy(b.chunks, b.chunks[1:])
 	b.chunks[n] = nil
 	b.chunks = b.chunks[:n]
 }
 
 // drained frees the weight of frames once nothing stands before their bytes.
-func (b *inbox) drained() (freed int64) {
+func (b *tcpBuffer) drained() (freed int64) {
 	if b.bytes == 0 {
 		freed, b.moved = b.moved, 0
 	}
@@ -118,9 +118,9 @@ func (b *inbox) drained() (freed int64) {
 }
 
 // discard forgets everything.
-func (b *inbox) discard() {
+func (b *tcpBuffer) discard() {
 	for _, c := range b.chunks {
 		giveChunk(c)
 	}
-	*b = inbox{}
+	*b = tcpBuffer{}
 }

@@ -25,6 +25,17 @@ type Provider interface {
 	Close() error
 }
 
+// Preparer is a provider that learns from a running agent what its sessions can
+// be told.
+type Preparer interface {
+	// Prepared reports whether ResolveConfig knows already.
+	Prepared() bool
+	// Prepare finds out, within a limit of its own. It may start an agent in the
+	// working directories, which the Open that follows takes over. A failure is
+	// reported by that Open.
+	Prepare(ctx context.Context, dirs []ahp.URI)
+}
+
 // Description is what clients see of a provider, and what it can do.
 type Description struct {
 	Provider      string // id, such as "shell"

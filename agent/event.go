@@ -14,6 +14,15 @@ type Text struct{ TurnID, Text string }
 // Thought is a piece of reasoning.
 type Thought struct{ TurnID, Text string }
 
+// Break ends the part that Text or Thought goes to: what follows is another.
+type Break struct{ TurnID string }
+
+// Content is something else than text in the answer, such as an image.
+type Content struct {
+	TurnID string
+	Ref    ahp.ContentRef
+}
+
 // ToolStarted announces a tool call. Its id is unique in the turn.
 type ToolStarted struct {
 	TurnID, ToolCallID    string
@@ -31,10 +40,12 @@ type ToolRunning struct {
 	Confirmed          string // ahp.ConfirmedNotNeeded or ahp.ConfirmedSetting
 }
 
-// ToolContent replaces the output of a running call.
+// ToolContent replaces the output of a running call. Meta, if set, replaces what
+// ToolStarted gave.
 type ToolContent struct {
 	TurnID, ToolCallID string
 	Content            []ahp.ToolResultContent
+	Meta               jsontext.Value
 }
 
 // ToolFinished ends a call that runs: after ToolRunning, or an approved Confirm.
@@ -65,8 +76,34 @@ type Title struct{ Title string }
 // ConfigValues are values the agent changed by itself.
 type ConfigValues struct{ Values map[string]jsontext.Value }
 
+// Meta is something the agent tells about its session that has no place of its
+// own. It becomes the member Name of the session's _meta.
+type Meta struct {
+	Name  string
+	Value jsontext.Value // "" removes it
+}
+
+// Models are the models this kind of agent offers. They belong to the provider.
+type Models struct{ Models []ahp.SessionModelInfo }
+
+// Commands are the words that begin with a slash the agent understands now. They
+// belong to the session.
+type Commands struct{ Commands []Command }
+
+// Command is one of them.
+type Command struct {
+	Name        string // without the slash
+	Description string
+	Hint        string // what may follow it, "" for nothing
+}
+
 func (Text) event()         {}
 func (Thought) event()      {}
+func (Break) event()        {}
+func (Content) event()      {}
+func (Meta) event()         {}
+func (Models) event()       {}
+func (Commands) event()     {}
 func (ToolStarted) event()  {}
 func (ToolRunning) event()  {}
 func (ToolContent) event()  {}
@@ -83,6 +120,10 @@ func TurnOf(e Event) string {
 	case Text:
 		return e.TurnID
 	case Thought:
+		return e.TurnID
+	case Break:
+		return e.TurnID
+	case Content:
 		return e.TurnID
 	case ToolStarted:
 		return e.TurnID

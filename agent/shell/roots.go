@@ -2,7 +2,6 @@ package shell
 
 import (
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 
@@ -67,7 +66,7 @@ func startError(path string, err error) error {
 // resolveDirectory returns the path a URI names, as it is written and without
 // symbolic links. The path is "" when the URI is no local file URI.
 func resolveDirectory(uri ahp.URI) (path, resolved string, err error) {
-	if path, err = filePath(uri); err != nil {
+	if path, err = agent.LocalPath(uri); err != nil {
 		return "", "", err
 	}
 	if resolved, err = filepath.EvalSymlinks(path); err != nil {
@@ -81,16 +80,4 @@ func resolveDirectory(uri ahp.URI) (path, resolved string, err error) {
 		return path, "", fmt.Errorf("%s is not a directory", path)
 	}
 	return path, resolved, nil
-}
-
-// filePath is the absolute path of a file URI of this machine.
-func filePath(uri ahp.URI) (string, error) {
-	u, err := url.Parse(uri)
-	if err != nil {
-		return "", fmt.Errorf("parse directory uri: %w", err)
-	}
-	if u.Scheme != "file" || (u.Host != "" && u.Host != "localhost") || !filepath.IsAbs(u.Path) {
-		return "", fmt.Errorf("%q is not a local file uri", uri)
-	}
-	return filepath.Clean(u.Path), nil
 }

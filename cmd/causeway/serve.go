@@ -26,6 +26,7 @@ name it does not know.`
 const serveExample = `  causeway serve
   causeway serve --listen 127.0.0.1:0              any free port
   causeway serve --listen 0.0.0.0:7433 --tls-cert c.pem --tls-key k.pem
+  causeway serve --agent claude='npx -y @agentclientprotocol/claude-agent-acp'
   causeway serve --allow-origin https://app.example
   causeway serve --policy policy.yaml              who may see, notify and call whose services
   causeway serve --config serve.yaml               listen: 127.0.0.1:8000`
@@ -49,6 +50,7 @@ type serveOptions struct {
 	wireLog      string
 	config       string
 	autoExit     time.Duration // 0: stays
+	agents       agentOptions
 
 	level slog.Level // logLevel, parsed by check
 }
@@ -75,6 +77,7 @@ func newServe() *cobra.Command {
 	f.StringVar(&o.tlsCert, "tls-cert", "", "`file` with a certificate chain (PEM): serve wss instead of ws")
 	f.StringVar(&o.tlsKey, "tls-key", "", "`file` with the key of the certificate (PEM)")
 	f.StringVar(&o.tlsClientCA, "tls-client-ca", "", "`file` with authorities (PEM) whose client certificates let in, under their common name")
+	o.agents.addFlags(f)
 	f.StringVar(&o.logLevel, "log-level", "info", "`level`: debug, info, warn or error")
 	f.StringVar(&o.wireLog, "wire-log", "", "append every message to this `file`, known secrets left out; it holds what users write")
 	f.StringVar(&o.config, "config", "", "YAML `file` with these flags by name; the command line wins")
@@ -116,6 +119,9 @@ func (o *serveOptions) check() error {
 	}
 	if err := o.level.UnmarshalText([]byte(o.logLevel)); err != nil {
 		return usagef("--log-level %q is none of debug, info, warn, error", o.logLevel)
+	}
+	if err := o.agents.check(); err != nil {
+		return err
 	}
 	return o.checkCwd()
 }

@@ -14,8 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/causeway-ahp/causeway/agent"
-	"github.com/causeway-ahp/causeway/agent/shell"
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/feature/service"
 	"github.com/causeway-ahp/causeway/feature/session"
@@ -100,9 +98,11 @@ func (s *server) open() (err error) {
 // build makes the host and its door.
 func (s *server) build(ctx context.Context) (err error) {
 	cwd := directoryURI(s.options.cwd)
-	s.sessions = session.New(session.Options{
-		Providers: []agent.Provider{shell.New(shell.Options{})}, Log: s.log, DefaultDirectory: cwd,
-	})
+	agents, err := s.options.agents.providers(s.log)
+	if err != nil {
+		return err
+	}
+	s.sessions = session.New(session.Options{Providers: agents, Log: s.log, DefaultDirectory: cwd})
 	relay := service.Options{Log: s.log}
 	var rules host.Policy
 	if s.policy != nil {

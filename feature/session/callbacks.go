@@ -23,6 +23,14 @@ func (c *callbacks) Emit(_ context.Context, e agent.Event) error {
 		d.entitle(e.Title)
 	case agent.ConfigValues:
 		d.publish(e.Values)
+	case agent.Meta:
+		d.annotate(e)
+	case agent.Models:
+		d.f.offer(d.about.Provider, e.Models)
+	case agent.Commands:
+		d.learn(e.Commands)
+	case agent.Break:
+		d.breakPart(e.TurnID)
 	default:
 		d.relay(e)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/jsonrpc"
@@ -37,6 +38,9 @@ func (f *Feature) resolveConfig(_ context.Context, r *host.Request) jsonrpc.Repl
 		dirs = []ahp.URI{*p.WorkingDirectory}
 	}
 	return jsonrpc.Reply{Later: func(ctx context.Context) (any, error) {
+		if slow, ok := provider.(agent.Preparer); ok {
+			slow.Prepare(ctx, dirs)
+		}
 		c, err := provider.ResolveConfig(ctx, dirs, p.Config)
 		if err != nil {
 			return nil, fmt.Errorf("resolve configuration: %w", err)
@@ -61,21 +65,6 @@ type noItems struct {
 }
 
 func (f *Feature) noConfigCompletions(context.Context, *host.Request) jsonrpc.Reply {
-	return jsonrpc.Reply{Result: noItems{Items: []struct{}{}}}
-}
-
-// completions suggests nothing yet, but tells a wrong question from a right one.
-func (f *Feature) completions(_ context.Context, r *host.Request) jsonrpc.Reply {
-	var p ahp.CompletionsParams
-	if err := r.Decode(&p); err != nil {
-		return jsonrpc.Reply{Err: err}
-	}
-	if p.Offset < 0 || p.Offset > utf16Len(p.Text) {
-		return jsonrpc.Reply{Err: invalidParams("offset must be between 0 and the length of text")}
-	}
-	if f.h.State(p.Channel) == nil {
-		return jsonrpc.Reply{Err: ahp.ErrNotFound}
-	}
 	return jsonrpc.Reply{Result: noItems{Items: []struct{}{}}}
 }
 

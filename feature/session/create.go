@@ -32,9 +32,22 @@ func (f *Feature) createSession(_ context.Context, r *host.Request) jsonrpc.Repl
 		return jsonrpc.Reply{Err: err}
 	}
 	dirs := f.directories(&p)
+	// What such a session can be told is part of its state from the start, and
+	// only the agent knows it.
+	if slow, ok := provider.(agent.Preparer); ok && !slow.Prepared() {
+		return jsonrpc.Reply{Later: func(ctx context.Context) (any, error) {
+			slow.Prepare(ctx, dirs)
+			return nil, f.makeSession(r.Conn, &p, provider, dirs)
+		}}
+	}
+	return jsonrpc.Reply{Err: f.makeSession(r.Conn, &p, provider, dirs)}
+}
+
+// makeSession makes a session that was found to be in order.
+func (f *Feature) makeSession(c *host.Conn, p *ahp.CreateSessionParams, provider agent.Provider, dirs []ahp.URI) error {
 	config, err := provider.ResolveConfig(f.ctx, dirs, p.Config)
 	if err != nil {
-		return jsonrpc.Reply{Err: fmt.Errorf("resolve configuration: %w", err)}
+		return fmt.Errorf("resolve configuration: %w", err)
 	}
 	state := &ahp.SessionState{
 		Provider: provider.Describe().Provider, Title: untitled, Status: ahp.StatusIdle,
@@ -46,11 +59,11 @@ func (f *Feature) createSession(_ context.Context, r *host.Request) jsonrpc.Repl
 	}
 	spec := agent.Spec{Session: p.Channel, Chat: ahp.ChatPrefix + uuid.NewString(), Directories: dirs, Config: config.Values}
 	d := newDriver(f, provider, spec)
-	if err := f.beginSession(d, state, closing(r.Conn, p.ProgressToken)); err != nil {
+	if err := f.beginSession(d, state, closing(c, p.ProgressToken)); err != nil {
 		d.cancel(err)
-		return jsonrpc.Reply{Err: err}
+		return err
 	}
-	return jsonrpc.Reply{}
+	return nil
 }
 
 // beginSession makes the channel of a session and opens its agent in the

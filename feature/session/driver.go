@@ -40,6 +40,8 @@ type driver struct {
 	waiters map[string]*waiter // questions by turn and id
 	config  map[string]setting // values the agent must still be told
 
+	commands []agent.Command // what the agent understands after a slash
+
 	playing, steering, configuring errand
 }
 

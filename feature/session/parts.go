@@ -41,11 +41,15 @@ func (w *partWriter) action(e agent.Event) ahp.Action {
 			ToolCallRef: ref(e.TurnID, e.ToolCallID), InvocationMessage: e.Message, ToolInput: e.Input, Confirmed: &e.Confirmed,
 		}
 	case agent.ToolContent:
-		return &ahp.ChatToolCallContentChanged{ToolCallRef: ref(e.TurnID, e.ToolCallID), Content: e.Content}
+		a := &ahp.ChatToolCallContentChanged{ToolCallRef: ref(e.TurnID, e.ToolCallID), Content: e.Content}
+		a.Meta = e.Meta
+		return a
 	case agent.ToolFinished:
 		return &ahp.ChatToolCallComplete{ToolCallRef: ref(e.TurnID, e.ToolCallID), Result: e.Result}
 	case agent.Notice:
 		return notice(e.TurnID, e.Text)
+	case agent.Content:
+		return part(e.TurnID, &ahp.ContentRefPart{ContentRef: e.Ref})
 	}
 	return nil
 }

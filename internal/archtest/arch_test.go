@@ -23,6 +23,7 @@ var floors = map[string]int{
 	"transport/stdio":     1,
 	"transport/websocket": 1,
 	"agent":               2,
+	"agent/acp":           2,
 	"agent/process":       2,
 	"agent/shell":         2,
 	"host/compat":         2,
@@ -51,6 +52,8 @@ var neighbours = map[string]string{
 	"transport/memory -> transport":    "a carrier implements transport.Conn",
 	"reconcile -> reducer":             "confirmed and optimistic states come from the same rules",
 	"agent/shell -> agent":             "an agent implements agent.Provider",
+	"agent/acp -> agent":               "an agent implements agent.Provider",
+	"agent/acp -> agent/process":       "agents and their commands end as process groups",
 	"agent/shell -> agent/process":     "commands end as process groups",
 	"host/endpoint -> host":            "the door hands connections to the host",
 }

@@ -1,0 +1,99 @@
+package acp
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/causeway-ahp/causeway/agent"
+	"github.com/causeway-ahp/causeway/ahp"
+)
+
+// spareTime is how long an agent that was started to see what it offers waits for
+// its session.
+const spareTime = time.Minute
+
+// spare is an agent that was started ahead of its session, or why it could not
+// be. It is taken or dropped once.
+type spare struct {
+	s     *session // nil with err
+	err   error
+	dirs  []string
+	once  sync.Once
+	timer *time.Timer
+}
+
+// Prepare implements agent.Preparer.
+func (p *Provider) Prepare(ctx context.Context, dirs []ahp.URI) {
+	select {
+	case p.preparing <- struct{}{}: // one at a time
+	case <-ctx.Done():
+		return
+	}
+	defer func() { <-p.preparing }()
+	if p.Prepared() {
+		return
+	}
+	paths, err := p.directories(dirs)
+	if err != nil {
+		return // Open finds the same
+	}
+	s, err := p.start(ctx, agent.Spec{Directories: dirs})
+	if err == nil {
+		s.mu.Lock()
+		p.learn(s.options)
+		s.mu.Unlock()
+	}
+	p.keep(&spare{s: s, err: err, dirs: paths})
+}
+
+// keep holds a spare ready for the next Open.
+func (p *Provider) keep(kept *spare) {
+	p.mu.Lock()
+	before, closed := p.spare, p.closed
+	p.spare = kept
+	kept.timer = time.AfterFunc(spareTime, kept.drop)
+	p.mu.Unlock()
+	if before != nil {
+		before.drop()
+	}
+	if closed {
+		kept.drop()
+	}
+}
+
+// drop ends a spare agent, unless somebody has taken it.
+func (k *spare) drop() {
+	k.once.Do(func() {
+		k.timer.Stop()
+		if k.s != nil {
+			_ = k.s.Close()
+		}
+	})
+}
+
+// takeSpare returns the agent that was started ahead, or why that failed, if it
+// fits; nothing otherwise.
+func (p *Provider) takeSpare(spec agent.Spec, dirs []string) (s *session, err error) {
+	p.mu.Lock()
+	k := p.spare
+	fits := k != nil && spec.ResumeToken == nil && spec.Turns == 0 && slices.Equal(k.dirs, dirs) &&
+		len(spec.Config[mcpProperty]) == 0
+	if fits {
+		p.spare = nil
+	}
+	p.mu.Unlock()
+	if !fits {
+		return nil, nil
+	}
+	k.once.Do(func() {
+		k.timer.Stop()
+		s, err = k.s, k.err
+	})
+	if s != nil && s.Err() != nil {
+		_ = s.Close()
+		return nil, nil
+	}
+	return s, err
+}

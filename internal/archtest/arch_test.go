@@ -69,7 +69,7 @@ var forbidden = map[string]map[string]string{
 
 // internals are the packages under internal/ that production code uses; the rest
 // are for tests only.
-var internals = map[string]bool{"internal/datadir": true}
+var internals = map[string]bool{"internal/datadir": true, "internal/measure": true}
 
 type pkg struct {
 	ImportPath string

@@ -23,6 +23,7 @@ func newBench() *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().Bool("json", false, "print each figure as a JSON object")
+	cmd.PersistentFlags().Bool("quick", false, "measure little: the figures are then worth little too")
 	cmd.AddCommand(newBenchHost())
 	return cmd
 }
@@ -42,6 +43,14 @@ func benchCommand(use, short string, run func(cmd *cobra.Command, r *measure.Rep
 			return r.WriteTable(cmd.OutOrStdout())
 		},
 	}
+}
+
+// benchRounds is how often to do what is measured: n times, or a tenth of it.
+func benchRounds(cmd *cobra.Command, n int) int {
+	if quick, _ := cmd.Flags().GetBool("quick"); quick {
+		return max(1, n/10)
+	}
+	return n
 }
 
 // measuring says on stderr what a benchmark is about to do.

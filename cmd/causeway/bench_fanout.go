@@ -7,10 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/causeway-ahp/causeway/agent"
-	"github.com/causeway-ahp/causeway/agent/shell"
 	"github.com/causeway-ahp/causeway/ahp"
-	"github.com/causeway-ahp/causeway/feature/session"
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/internal/measure"
 	"github.com/causeway-ahp/causeway/jsonrpc"
@@ -67,7 +64,7 @@ type audience struct {
 
 // newAudience must be ended with close.
 func newAudience(ctx context.Context, clients int) (*audience, error) {
-	h, err := host.New(ctx, host.Options{Features: []host.Feature{session.New(session.Options{Providers: []agent.Provider{shell.New(shell.Options{})}})}})
+	h, err := host.New(ctx, host.Options{Features: benchFeatures()})
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +125,8 @@ func (a *audience) close(ctx context.Context) error {
 // benchFanout is one action to 1,000 subscribers: by itself, and with others
 // behind it.
 func benchFanout(cmd *cobra.Command, r *measure.Report) error {
-	const subscribers, deliveries = 1000, 1_000_000
+	const subscribers = 1000
+	deliveries := benchRounds(cmd, 1_000_000)
 	a, err := newAudience(cmd.Context(), subscribers)
 	if err != nil {
 		return err
@@ -149,7 +147,7 @@ func benchFanout(cmd *cobra.Command, r *measure.Report) error {
 			sent += int64(subscribers * f.queued)
 			a.await(sent)
 		}
-		each := float64(measure.CPU()-began) / deliveries / float64(time.Microsecond)
+		each := float64(measure.CPU()-began) / float64(deliveries) / float64(time.Microsecond)
 		r.Add(measure.Figure{Name: f.name, Value: each, Unit: "us CPU a delivery", Goal: f.goal})
 	}
 	return a.close(cmd.Context())
@@ -158,7 +156,7 @@ func benchFanout(cmd *cobra.Command, r *measure.Report) error {
 // benchRoute is what a receiver does with an envelope before it reduces it.
 func benchRoute(cmd *cobra.Command, r *measure.Report) error {
 	measuring(cmd, "decoding and routing of an envelope")
-	const rounds = 2_000_000
+	rounds := benchRounds(cmd, 2_000_000)
 	const chat = "ahp-chat:/0199c1b2-7d4e-7c9a-9d5b-3f1f8a6f2c11"
 	msg := []byte(`{"jsonrpc":"2.0","method":"action","params":{"channel":"` + chat + `","action":{"type":"chat/delta",` +
 		`"turnId":"turn-12","partId":"part-3","content":"some words of an answer "},"serverSeq":123456}}`)
@@ -178,7 +176,7 @@ func benchRoute(cmd *cobra.Command, r *measure.Report) error {
 	if found != rounds {
 		return fmt.Errorf("%d of %d envelopes found their channel", found, rounds)
 	}
-	each := float64(measure.CPU()-began) / rounds / float64(time.Microsecond)
+	each := float64(measure.CPU()-began) / float64(rounds) / float64(time.Microsecond)
 	r.Add(measure.Figure{Name: "envelope of 270 bytes decoded and routed", Value: each, Unit: "us CPU", Goal: "<= 0.5 us"})
 	return nil
 }

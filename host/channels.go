@@ -14,7 +14,7 @@ import (
 // a session), ErrSessionNotFound without the parent, or a limit.
 func (h *Host) Create(uri ahp.URI, state any, parent ahp.URI) error {
 	scheme := h.registry.schemes[ahp.KindOf(uri)]
-	if scheme == nil {
+	if scheme == nil || scheme.Class == Private {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "no channel of this kind is served: %s", uri)
 	}
 	body, err := ahp.Marshal(state)

@@ -25,6 +25,7 @@ const (
 	CloseBinary      CloseCause = "binary"       // a message that is not text
 	CloseProtocol    CloseCause = "protocol"     // the carrier's rules were broken
 	CloseFlood       CloseCause = "flood"        // it sends faster than it may, for too long
+	CloseFlow        CloseCause = "flow-control" // the rules of windowed delivery were broken
 	CloseSilent      CloseCause = "silent"       // the peer stopped answering
 	ClosePeer        CloseCause = "peer"         // the peer went away
 )
@@ -37,7 +38,7 @@ func (c CloseCause) code() transport.Code {
 	switch c {
 	case CloseOverflow:
 		return transport.CodeTryAgain
-	case CloseMalformed, CloseHandshake, CloseReplaced, CloseFlood, CloseDenied:
+	case CloseMalformed, CloseHandshake, CloseReplaced, CloseFlood, CloseDenied, CloseFlow:
 		return transport.CodePolicy
 	case CloseShutdown:
 		return transport.CodeGoingAway

@@ -37,6 +37,10 @@ type Conn struct {
 
 	live     atomic.Bool            // the handshake is complete
 	quotedID atomic.Pointer[[]byte] // the client's id as JSON, once somebody asked
+
+	frames  frameBuffer // the writer's
+	reading []byte      // the reader's: the message it is handling
+	joined  int64       // the reader's: bytes in all reassembly buffers
 }
 
 // ID identifies the connection in logs; it is never used again.
@@ -130,6 +134,7 @@ func (c *Conn) leave() {
 	slices.Sort(gone)
 	h.lineages.lostLocked(c, time.Now())
 	h.seq.mu.Unlock()
+	c.endStreams()
 	if !c.live.Load() {
 		return
 	}

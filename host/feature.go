@@ -39,6 +39,10 @@ const (
 	// reconnect answers with their snapshot, or lists them in missing where it
 	// holds none, so that the client subscribes again (AHP core, 15.3, R8).
 	Volatile
+	// Private channels belong to the connection that made them. They are always
+	// windowed, and neither sequenced, stored nor seen by anybody else; they are
+	// made with Host.Private, and of their scheme only Kind and Controls count.
+	Private
 )
 
 // Actor is who dispatches an action.
@@ -66,6 +70,9 @@ type Scheme struct {
 	// its own under the one URI; it returns the state of p's. Host.DecideEach
 	// changes them. It runs under the sequencer's lock and must not lock.
 	PerPrincipal func(p Principal) any
+	// Controls are the notifications of a private channel that pass by its
+	// windows: never counted, never in frames (AHP core, 12.2).
+	Controls []string
 }
 
 // Committed is an action of a client that was accepted.

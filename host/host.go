@@ -55,9 +55,11 @@ type Host struct {
 	root     *channel
 	lineages lineages // guarded by the sequencer's lock
 
-	// mu guards the set of connections. It is a leaf: nothing is locked inside.
+	// mu guards the set of connections and that of private channels. Only the
+	// outbox of a connection may be locked inside (docs/LOCKS.md).
 	mu        sync.Mutex
 	conns     map[*Conn]struct{}
+	private   map[ahp.URI]*Stream // every private channel, so that a URI is used once
 	lastConn  uint64
 	closing   bool
 	drained   chan struct{} // closed when the last connection has gone
@@ -70,7 +72,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	h := &Host{
 		limits: opts.Limits.withDefaults(), policy: opts.Policy, log: opts.Log, info: opts.Info,
 		defaultDirectory: opts.DefaultDirectory, features: opts.Features, registry: newRegistry(),
-		metrics: newMetrics(), conns: make(map[*Conn]struct{}), idleSince: time.Now(), stopping: make(chan struct{}),
+		metrics: newMetrics(), conns: make(map[*Conn]struct{}), private: make(map[ahp.URI]*Stream), idleSince: time.Now(), stopping: make(chan struct{}),
 	}
 	if h.policy == nil {
 		h.policy = AllowAll{}

@@ -54,6 +54,18 @@ type Limits struct {
 	// that of fetchTurns.
 	PageSize  int
 	TurnsPage int
+	// WindowBytes and WindowFrameBytes are what the host is ready to receive on
+	// a windowed subscription, and the most it uses of what a client is; in the
+	// measure of flow.Size (AHP core, 12.1).
+	WindowBytes      int64
+	WindowFrameBytes int64
+	// WindowLagBytes is how far the log of a channel may run ahead of a windowed
+	// subscriber, unless its snapshot is larger. Then it gets a new snapshot.
+	WindowLagBytes int64
+	// ReassemblyBytes bounds a message in frames, and ReassemblyConnBytes all
+	// that one connection has not completed (17, 21).
+	ReassemblyBytes     int64
+	ReassemblyConnBytes int64
 	// ShutdownFlush is how long outboxes may take to drain at shutdown.
 	ShutdownFlush time.Duration
 }
@@ -82,6 +94,11 @@ var DefaultLimits = Limits{
 	ChatsPerSession:      1_000,
 	PageSize:             200,
 	TurnsPage:            50,
+	WindowBytes:          4 << 20,
+	WindowFrameBytes:     256 << 10,
+	WindowLagBytes:       4 << 20,
+	ReassemblyBytes:      64 << 20,
+	ReassemblyConnBytes:  256 << 20,
 	ShutdownFlush:        5 * time.Second,
 }
 
@@ -110,6 +127,11 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.ChatsPerSession, d.ChatsPerSession)
 	fill(&l.PageSize, d.PageSize)
 	fill(&l.TurnsPage, d.TurnsPage)
+	fill(&l.WindowBytes, d.WindowBytes)
+	fill(&l.WindowFrameBytes, d.WindowFrameBytes)
+	fill(&l.WindowLagBytes, d.WindowLagBytes)
+	fill(&l.ReassemblyBytes, d.ReassemblyBytes)
+	fill(&l.ReassemblyConnBytes, d.ReassemblyConnBytes)
 	fill(&l.ShutdownFlush, d.ShutdownFlush)
 	return l
 }

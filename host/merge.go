@@ -20,6 +20,7 @@ func (o *outbox) take(dst []outgoing, maxBytes int) (out []outgoing, waitFor uin
 	}
 	clear(o.urgent)
 	o.urgent = o.urgent[:0]
+	dst = o.takeCreditsLocked(dst)
 	// The mark is read before the logs: what it covers is visible in all of
 	// them, so no smaller number can appear after a larger one was taken.
 	published, committed := o.published.Load(), o.committed()
@@ -98,6 +99,10 @@ func (o *outbox) popDirectLocked() (outgoing, int64) {
 		if !it.ticket.leave() {
 			return outgoing{}, int64(len(it.msg)) // taken back
 		}
+	}
+	for _, w := range it.opens {
+		w.open = true
+		o.joinLocked(w)
 	}
 	return outgoing{msg: it.msg, render: it.render, done: it.done}, int64(len(it.msg))
 }

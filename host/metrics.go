@@ -14,6 +14,8 @@ type metrics struct {
 	rejected    prometheus.Counter
 	panics      prometheus.Counter
 	waits       prometheus.Counter
+	violations  prometheus.Counter
+	rebases     prometheus.Counter
 	dropped     *prometheus.CounterVec
 	closes      *prometheus.CounterVec
 	reconnects  *prometheus.CounterVec
@@ -31,12 +33,14 @@ func newMetrics() *metrics {
 		rejected:    counter("actions_rejected_total", "Client actions rejected."),
 		panics:      counter("panics_total", "Panics contained."),
 		waits:       counter("journal_waits_total", "Times an action waited because the store is behind."),
+		violations:  counter("window_violations_total", "Times a client broke a rule of windowed delivery."),
+		rebases:     counter("window_snapshots_total", "Times a windowed subscriber got a snapshot because the log had passed it."),
 		dropped:     counters("dropped_total", "Messages of clients that were dropped without an answer.", "reason"),
 		closes:      counters("closes_total", "Connections ended.", "cause"),
 		reconnects:  counters("reconnects_total", "Reconnects answered.", "by"),
 	}
 	m.registry.MustRegister(m.connections, m.messagesIn, m.messagesOut, m.bytesIn, m.bytesOut,
-		m.accepted, m.rejected, m.panics, m.waits, m.dropped, m.closes, m.reconnects)
+		m.accepted, m.rejected, m.panics, m.waits, m.violations, m.rebases, m.dropped, m.closes, m.reconnects)
 	return m
 }
 

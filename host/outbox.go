@@ -3,6 +3,8 @@ package host
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/causeway-ahp/causeway/flow"
 )
 
 // item is a message for one connection alone: a response, a rejection, an own
@@ -19,6 +21,8 @@ type item struct {
 	// a request that can be taken back.
 	relayed bool
 	ticket  *ticket
+	// opens are windowed subscriptions whose data may follow this item.
+	opens []*windowed
 }
 
 // outbox is what waits for one connection. Envelopes are not copied into it:
@@ -47,6 +51,7 @@ type outbox struct {
 	head   int // index of the first item in direct
 	urgent [][]byte
 	due    dueHeap // scratch of take
+	win    windows
 	closed bool
 	// relayed accounts for those of direct that other clients sent.
 	relayed relayQueue
@@ -191,7 +196,11 @@ func (o *outbox) close() {
 	for _, s := range o.subs {
 		o.settleLocked(s)
 	}
+	for _, w := range o.win.byURI {
+		w.over = true
+	}
 	o.direct, o.head, o.urgent, o.subs, o.due = nil, 0, nil, nil, nil
+	o.win.byURI, o.win.credits, o.win.turns = nil, nil, flow.Turns[*windowed]{}
 	o.closed = true
 	o.relayed.stopLocked()
 	o.mu.Unlock()

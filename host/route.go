@@ -18,6 +18,14 @@ func (x *handler) HandleNotification(_ context.Context, m jsonrpc.Message) {
 		c.h.metrics.dropped.WithLabelValues("before_handshake").Inc()
 		return
 	}
+	if c.out.win.any.Load() && c.arrive(m) {
+		return
+	}
+	c.notified(m)
+}
+
+// notified handles a notification that no window is about, or none any more.
+func (c *Conn) notified(m jsonrpc.Message) {
 	switch m.Method {
 	case ahp.MethodDispatchAction:
 		c.h.dispatch(c, m.Params)

@@ -97,6 +97,7 @@ func (c *Conn) readLoop() {
 			return
 		}
 		c.h.metrics.received(len(data))
+		c.reading = data
 		if c.deaf.Load() {
 			c.h.metrics.dropped.WithLabelValues("ending").Inc()
 			continue
@@ -122,17 +123,20 @@ func (c *Conn) closeLoop() {
 func (c *Conn) writeLoop() {
 	var out []outgoing
 	var batch [][]byte
-	var waitFor uint64
+	var waitFor, waitTurns uint64
 	for c.ctx.Err() == nil {
 		out, waitFor = c.out.take(out[:0], c.h.limits.BatchBytes)
-		if len(out) == 0 {
-			if !c.waitForWork(waitFor) {
+		batch = c.materialize(batch[:0], out)
+		batch, waitTurns = c.takeTurns(batch, c.h.limits.BatchBytes-size(batch))
+		if len(out) == 0 && len(batch) == 0 {
+			c.frames.release()
+			if !c.waitForWork(sooner(waitFor, waitTurns)) {
 				return
 			}
 			continue
 		}
-		batch = c.materialize(batch[:0], out)
 		err := c.write(batch)
+		c.frames.release()
 		for i := range out {
 			if out[i].done != nil {
 				out[i].done()
@@ -156,6 +160,14 @@ func (c *Conn) write(batch [][]byte) error {
 	}
 	c.h.metrics.sent(batch)
 	return nil
+}
+
+// size is how many bytes the batch has.
+func size(batch [][]byte) (bytes int) {
+	for _, msg := range batch {
+		bytes += len(msg)
+	}
+	return bytes
 }
 
 // waitForWork waits for something to send, or for the journal when the next

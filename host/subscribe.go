@@ -21,8 +21,19 @@ func (c *Conn) subscribe(m jsonrpc.Message) jsonrpc.Reply {
 	if err := checkDelivery(&p); err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
+	if p.FlowControl != nil {
+		if _, err := c.h.lower(p.FlowControl, p.Channel); err != nil {
+			return jsonrpc.Reply{Err: err}
+		}
+	}
 	uri := normalRoot(p.Channel)
 	h := c.h
+	if s := c.out.stream([]byte(uri)); s != nil {
+		if err := s.subscribe(m, p.FlowControl); err != nil {
+			return jsonrpc.Reply{Err: err}
+		}
+		return jsonrpc.Reply{Taken: true}
+	}
 	h.seq.mu.Lock()
 	ch := c.visibleLocked(uri)
 	if ch == nil {
@@ -54,9 +65,6 @@ func (c *Conn) subscribe(m jsonrpc.Message) jsonrpc.Reply {
 func checkDelivery(p *ahp.SubscribeParams) error {
 	if d := p.Delivery; d != nil && d.MaxLatencyMS != nil && !(*d.MaxLatencyMS >= 0) {
 		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "delivery.maxLatencyMs must not be negative")
-	}
-	if f := p.FlowControl; f != nil && (f.Receive.WindowBytes < 1 || f.Receive.MaximumFrameBytes < 1024) {
-		return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "flowControl.receive needs windowBytes >= 1 and maximumFrameBytes >= 1024")
 	}
 	return nil
 }
@@ -144,6 +152,9 @@ func (c *Conn) unsubscribe(params jsontext.Value) {
 	uri, err := channelOf(params)
 	if err != nil {
 		c.h.metrics.dropped.WithLabelValues("malformed_unsubscribe").Inc()
+		return
+	}
+	if c.unsubscribePrivate(uri) {
 		return
 	}
 	c.h.seq.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/causeway-ahp/causeway/feature/tcp"
 	"github.com/spf13/cobra"
 )
 
@@ -29,6 +30,7 @@ const serveExample = `  causeway serve
   causeway serve --agent claude='npx -y @agentclientprotocol/claude-agent-acp'
   causeway serve --allow-origin https://app.example
   causeway serve --policy policy.yaml              who may see, notify and call whose services
+  causeway serve --allow-tcp db.internal:5432 --allow-tcp '10.0.0.0/8:*'
   causeway serve --config serve.yaml               listen: 127.0.0.1:8000`
 
 // defaultAutoExit is how long a background host stays when nobody needs it.
@@ -43,6 +45,7 @@ type serveOptions struct {
 	policy       string
 	allowOrigins []string
 	allowHosts   []string
+	allowTCP     []string
 	tlsCert      string
 	tlsKey       string
 	tlsClientCA  string
@@ -52,7 +55,8 @@ type serveOptions struct {
 	autoExit     time.Duration // 0: stays
 	agents       agentOptions
 
-	level slog.Level // logLevel, parsed by check
+	level    slog.Level // logLevel, parsed by check
+	tcpRules tcp.Rules  // allowTCP, parsed by check
 }
 
 func newServe() *cobra.Command {
@@ -74,6 +78,7 @@ func newServe() *cobra.Command {
 	f.StringVar(&o.policy, "policy", "", "YAML `file` that says what each principal may do; read again when it changes")
 	f.StringArrayVar(&o.allowOrigins, "allow-origin", nil, "`origin` of web pages that may connect, such as https://app.example; repeatable")
 	f.StringArrayVar(&o.allowHosts, "allow-host", nil, "further `name[:port]` the host is reached under; repeatable")
+	f.StringArrayVar(&o.allowTCP, "allow-tcp", nil, "destination clients may reach beside this machine's loopback: `name|IP|CIDR:port|from-to|*`; repeatable")
 	f.StringVar(&o.tlsCert, "tls-cert", "", "`file` with a certificate chain (PEM): serve wss instead of ws")
 	f.StringVar(&o.tlsKey, "tls-key", "", "`file` with the key of the certificate (PEM)")
 	f.StringVar(&o.tlsClientCA, "tls-client-ca", "", "`file` with authorities (PEM) whose client certificates let in, under their common name")
@@ -123,7 +128,21 @@ func (o *serveOptions) check() error {
 	if err := o.agents.check(); err != nil {
 		return err
 	}
+	if err := o.checkTCP(); err != nil {
+		return err
+	}
 	return o.checkCwd()
+}
+
+func (o *serveOptions) checkTCP() error {
+	for _, text := range o.allowTCP {
+		rule, err := tcp.ParseRule(text)
+		if err != nil {
+			return usagef("--allow-tcp %w", err)
+		}
+		o.tcpRules = append(o.tcpRules, rule)
+	}
+	return nil
 }
 
 func (o *serveOptions) checkCwd() error {

@@ -17,6 +17,7 @@ import (
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/feature/service"
 	"github.com/causeway-ahp/causeway/feature/session"
+	"github.com/causeway-ahp/causeway/feature/tcp"
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/host/endpoint"
 	"github.com/causeway-ahp/causeway/internal/datadir"
@@ -41,6 +42,7 @@ type server struct {
 	unix     net.Listener // nil: there is none
 	sessions *session.Feature
 	services *service.Feature
+	forwards *tcp.Feature
 	host     *host.Host
 	endpoint *endpoint.Endpoint
 }
@@ -109,11 +111,12 @@ func (s *server) build(ctx context.Context) (err error) {
 		relay.Policy, rules = s.policy, s.policy
 	}
 	s.services = service.New(relay)
+	s.forwards = tcp.New(tcp.Options{Allow: s.options.tcpRules, Log: s.log})
 	version := buildVersion()
 	// The end of ctx begins an orderly shutdown; it must not cut it short.
 	ctx = context.WithoutCancel(ctx)
 	s.host, err = host.New(ctx, host.Options{
-		Features: []host.Feature{s.sessions, s.services}, Policy: rules, Log: s.log, DefaultDirectory: cwd,
+		Features: []host.Feature{s.sessions, s.services, s.forwards}, Policy: rules, Log: s.log, DefaultDirectory: cwd,
 		Info: ahp.Implementation{Name: "causeway", Version: &version},
 	})
 	if err != nil {

@@ -35,6 +35,7 @@ var floors = map[string]int{
 	"host/endpoint":       3,
 	"feature/service":     4,
 	"feature/session":     4,
+	"feature/tcp":         4,
 	"client":              5,
 	"policy":              5,
 	"cmd/causeway":        6,

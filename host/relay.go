@@ -2,6 +2,8 @@ package host
 
 import (
 	"errors"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -62,23 +64,30 @@ func (q *relayQueue) stopLocked() {
 	}
 }
 
-// relay queues a message of another client behind everything so far.
-func (o *outbox) relay(msg []byte, t *ticket) error {
-	size := int64(len(msg))
-	o.mu.Lock()
-	if o.closed {
-		o.mu.Unlock()
-		return jsonrpc.ErrClosed
+// relay queues an item of another client behind everything so far. It calls done
+// when it refuses it.
+func (o *outbox) relay(it item) error {
+	if err := o.admit(&it); err != nil {
+		it.finish()
+		return err
 	}
-	if !o.relayed.admitLocked(o, size) {
-		o.mu.Unlock()
-		return ErrRelayFull
-	}
-	o.direct = append(o.direct, item{place: o.published.Load(), msg: msg, relayed: true, ticket: t})
-	o.mu.Unlock()
-	if !o.add(size, 1) {
+	if !o.add(int64(len(it.msg)), 1) {
 		o.relayed.overrun()
 	}
+	return nil
+}
+
+func (o *outbox) admit(it *item) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return jsonrpc.ErrClosed
+	}
+	if !o.relayed.admitLocked(o, int64(len(it.msg))) {
+		return ErrRelayFull
+	}
+	it.place, it.relayed = o.published.Load(), true
+	o.direct = append(o.direct, *it)
 	return nil
 }
 
@@ -95,11 +104,41 @@ func (t *ticket) leave() bool     { return t == nil || t.state.CompareAndSwap(0,
 func (t *ticket) withdraw() bool  { return t.state.CompareAndSwap(0, ticketWithdrawn) }
 func (t *ticket) withdrawn() bool { return t.state.Load() == ticketWithdrawn }
 
+// Message is a message to be relayed, in memory that is used again and again: a
+// relay that runs at full speed leaves nothing to the garbage collector.
+type Message struct {
+	B       []byte // the complete message, to be appended to
+	recycle func() // puts the Message back; made once
+}
+
+var messages sync.Pool
+
+// maxRecycledBytes keeps a few large messages from holding memory for the many
+// small ones.
+const maxRecycledBytes = 64 << 10
+
+// NewMessage returns an empty message with room for about size bytes.
+func NewMessage(size int) *Message {
+	m, _ := messages.Get().(*Message)
+	if m == nil {
+		m = new(Message)
+		m.recycle = func() {
+			if cap(m.B) <= maxRecycledBytes {
+				messages.Put(m)
+			}
+		}
+	}
+	m.B = slices.Grow(m.B[:0], size)
+	return m
+}
+
 // Relay queues a message of another client for this one, behind everything else
 // it is sent. It never waits: the error is ErrRelayFull when too much of the kind
-// waits already, or jsonrpc.ErrClosed. The message belongs to the connection from
-// then on. A connection whose queue stays full for Limits.RelayPatience ends.
-func (c *Conn) Relay(msg []byte) error { return c.out.relay(msg, nil) }
+// waits already, or jsonrpc.ErrClosed. The message is the connection's in every
+// case. A connection whose queue stays full for Limits.RelayPatience ends.
+func (c *Conn) Relay(m *Message) error {
+	return c.out.relay(item{msg: m.B, done: m.recycle})
+}
 
 // RelayedCall is a request of another client, forwarded to this one.
 type RelayedCall struct {
@@ -114,7 +153,7 @@ func (c *Conn) RelayCall(method string, params jsontext.Value, settled func(resu
 	var err error
 	r.pending, err = c.rpc.Start(jsonrpc.Request{
 		Method: method, Params: params, Settled: settled, Withdraw: r.ticket.withdraw,
-		Send: func(msg []byte) error { return c.out.relay(msg, &r.ticket) },
+		Send: func(msg []byte) error { return c.out.relay(item{msg: msg, ticket: &r.ticket}) },
 	})
 	if err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ func (f *Feature) call(_ context.Context, r *host.Request) jsonrpc.Reply {
 	}
 	c.held = r.Hold(func(error) { c.cancel(errCancelled) })
 	f.metrics.calls.Inc()
-	params := appendMessage(s.request, r.Conn, &m, "}")
+	params := append(m.append(make([]byte, 0, m.room(s.request)), s.request, r.Conn), '}')
 	if sent, err := s.owner.RelayCall(ahp.MethodClientServiceHandle, params, c.settle); err != nil {
 		c.finish(nil, err, false)
 	} else {

@@ -26,24 +26,25 @@ func (f *Feature) notify(c *host.Conn, params jsontext.Value) {
 		f.metrics.dropDenied.Inc()
 		return
 	}
-	if err := s.owner.Relay(appendMessage(s.notification, c, &m, "}}")); err != nil {
+	out := host.NewMessage(m.room(s.notification))
+	out.B = append(m.append(out.B, s.notification, c), "}}"...)
+	if s.owner.Relay(out) != nil {
 		f.metrics.dropFull.Inc()
 		return
 	}
 	f.metrics.notifications.Inc()
 }
 
-// senderRoom is about the length of a sender's id.
-const senderRoom = 64
+// room is about the length of the message behind head.
+func (m *message) room(head []byte) int {
+	const sender = 64 // about the length of an id
+	return len(head) + sender + len(m.method) + len(m.params) + 32
+}
 
-// appendMessage stamps the sender on a message and puts it behind head.
-func appendMessage(head []byte, c *host.Conn, m *message, tail string) []byte {
-	msg := make([]byte, 0, len(head)+senderRoom+len(m.method)+len(m.params)+32)
-	msg = append(msg, head...)
-	msg = c.AppendClientID(msg)
-	msg = append(msg, `,"method":`...)
-	msg = append(msg, m.method...)
-	msg = append(msg, `,"params":`...)
-	msg = append(msg, m.params...)
-	return append(msg, tail...)
+// append appends the message with its sender stamped on it, up to the braces that
+// end it.
+func (m *message) append(dst, head []byte, sender *host.Conn) []byte {
+	dst = sender.AppendClientID(append(dst, head...))
+	dst = append(append(dst, `,"method":`...), m.method...)
+	return append(append(dst, `,"params":`...), m.params...)
 }

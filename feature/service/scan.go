@@ -97,9 +97,13 @@ func (f *Feature) readTimeout(raw jsontext.Value) (time.Duration, *ahp.Error) {
 	return time.Duration(ms) * time.Millisecond, nil
 }
 
-// deeper reports whether a valid value is nested more than limit deep. Counting
-// brackets settles nearly every message at the speed of a byte search.
+// deeper reports whether a valid value is nested more than limit deep. A level
+// takes two bytes; for longer values the count of all brackets settles nearly
+// every one at the speed of a byte search.
 func deeper(v jsontext.Value, limit int) bool {
+	if len(v) <= 2*limit {
+		return false
+	}
 	if bytes.Count(v, []byte{'{'})+bytes.Count(v, []byte{'['}) <= limit {
 		return false
 	}

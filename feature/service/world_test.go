@@ -127,6 +127,9 @@ func (b *book) set(line string, yes bool) {
 }
 
 func (b *book) says(what string, who, owner host.Principal) bool {
+	if len(*b.lines.Load()) == 0 { // benchmarks measure the relay, not the book
+		return who == owner
+	}
 	yes, ok := (*b.lines.Load())[what+" "+string(who)+" "+string(owner)]
 	return yes || !ok && who == owner
 }

@@ -48,7 +48,11 @@ func (e *Engine) send(ctx context.Context, j *job) Outcome {
 	ctx, cancel := context.WithTimeout(ctx, e.limits.AttemptTimeout)
 	defer cancel()
 	m := Message{ID: j.d.ID, CallID: j.c.ID, Attempt: j.d.Attempts + 1, Body: j.body, Trace: j.c.Trace}
-	return e.types[j.route.Type].Attempt(ctx, j.route, m, e.credentials(j.d.Principal, j.route))
+	out := e.types[j.route.Type].Attempt(ctx, j.route, m, e.credentials(j.d.Principal, j.route))
+	if latest := time.Now().Add(mostRetryAfter); out.RetryAfter.After(latest) {
+		out.RetryAfter = latest
+	}
+	return out
 }
 
 // prepare reads a delivery anew and checks everything that may have changed

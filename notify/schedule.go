@@ -21,9 +21,6 @@ func nextTry(made int, o Outcome, now time.Time, jitter float64) (at time.Time, 
 	}
 	delay := float64(schedule[made]) * (1 + jitter/5)
 	at = now.Add(time.Duration(delay))
-	if latest := now.Add(mostRetryAfter); o.RetryAfter.After(latest) {
-		o.RetryAfter = latest
-	}
 	if o.RetryAfter.After(at) {
 		at = o.RetryAfter
 	}

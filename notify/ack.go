@@ -24,7 +24,7 @@ func (a Ack) Params() jsontext.Value { return mustJSON(a) }
 type Missed struct {
 	Trigger Trigger `json:"trigger"`
 	Code    string  `json:"code"` // "no_route"
-	Count   int64   `json:"count,omitempty"`
+	Count   int64   `json:"count,omitzero"`
 }
 
 // Report is what the engine did about a call.

@@ -39,6 +39,7 @@ var floors = map[string]int{
 	"feature/session":     4,
 	"feature/tcp":         4,
 	"client":              5,
+	"mcp":                 5,
 	"policy":              5,
 	"cmd/causeway":        6,
 	"examples":            6, // its tests only

@@ -21,8 +21,10 @@ func (h *Host) Create(uri ahp.URI, state any, parent ahp.URI) error {
 	if err != nil {
 		return fmt.Errorf("encode first state of %s: %w", uri, err)
 	}
+	if err := h.lockWith(parent); err != nil {
+		return err
+	}
 	var st step
-	h.seq.mu.Lock()
 	defer h.endLocked(&st)
 	return h.createLocked(&st, newChannel(uri, scheme, state, nil), parent, body)
 }
@@ -44,10 +46,16 @@ func (h *Host) createLocked(st *step, ch *channel, parent ahp.URI, body []byte) 
 	}
 	ch.born = h.seq.seq
 	h.seq.channels[ch.uri] = ch
+	createdAt := Now()
 	if ch.scheme.Class == Shared {
-		h.appendJournalLocked(&journal.Record{Seq: h.seq.seq, Kind: journal.Created, Channel: ch.uri, Body: body})
+		rec := &journal.Record{Seq: h.seq.seq, Kind: journal.Created, Channel: ch.uri, Body: body, Open: ch.unfinishedLocked()}
+		if ch.scheme.Durable {
+			rec.Birth = &journal.Birth{Parent: parent, CreatedAt: createdAt}
+			h.archiveLocked(ch)
+		}
+		st.records = append(st.records, rec)
 	}
-	h.mirrorCreatedLocked(st, ch)
+	h.mirrorCreatedLocked(st, ch, createdAt)
 	return nil
 }
 
@@ -63,8 +71,8 @@ func (h *Host) roomLocked(ch *channel) error {
 }
 
 // Remove ends a channel and its children. What was sent to its subscribers
-// before still reaches them. It is false when the channel does not exist, and
-// for the root channel, which stays.
+// before still reaches them. It is false when the channel does not exist, for
+// the root channel, which stays, and for a chat whose session cannot be read.
 func (h *Host) Remove(uri ahp.URI) bool {
 	ended, ok := h.remove(uri)
 	for _, s := range ended {
@@ -74,26 +82,30 @@ func (h *Host) Remove(uri ahp.URI) bool {
 }
 
 func (h *Host) remove(uri ahp.URI) (ended []*subscription, ok bool) {
+	if err := h.lockWith(h.Parent(uri)); err != nil {
+		return nil, false
+	}
 	var st step
-	h.seq.mu.Lock()
 	defer h.endLocked(&st)
 	ch := h.seq.channels[uri]
 	if ch == nil || ch == h.root {
 		return nil, false
 	}
 	for _, child := range ch.children {
-		ended = append(ended, h.removeLocked(child)...)
+		ended = append(ended, h.removeLocked(&st, child)...)
 	}
-	ended = append(ended, h.removeLocked(ch)...)
+	ended = append(ended, h.removeLocked(&st, ch)...)
 	h.mirrorRemovedLocked(&st, ch)
 	return ended, true
 }
 
 // removeLocked ends one channel and returns the subscriptions it had. They drain.
-func (h *Host) removeLocked(ch *channel) (ended []*subscription) {
+func (h *Host) removeLocked(st *step, ch *channel) (ended []*subscription) {
 	delete(h.seq.channels, ch.uri)
+	delete(h.seq.dirty, ch)
+	delete(h.seq.awake, ch)
 	if ch.scheme.Class == Shared {
-		h.appendJournalLocked(&journal.Record{Seq: h.seq.seq, Kind: journal.Removed, Channel: ch.uri})
+		st.records = append(st.records, &journal.Record{Seq: h.seq.seq, Kind: journal.Removed, Channel: ch.uri})
 	}
 	ended = ch.subscribers()
 	for _, s := range ended {

@@ -66,8 +66,11 @@ func (h *Host) dispatch(c *Conn, params jsontext.Value) {
 		return
 	}
 	h.awaitRoom()
+	unread := h.lockWith(d.channel)
+	if unread != nil {
+		h.seq.mu.Lock()
+	}
 	var st step
-	h.seq.mu.Lock()
 	defer h.endLocked(&st)
 	ch := c.visibleLocked(d.channel)
 	if ch == nil || c.invalid {
@@ -75,9 +78,11 @@ func (h *Host) dispatch(c *Conn, params jsontext.Value) {
 		return
 	}
 	if c.lineage.seenLocked(d.clientSeq) {
-		h.repeatLocked(c, ch, &d)
+		h.repeatLocked(&st, c, ch, &d)
+	} else if unread != nil {
+		h.rejectLocked(&st, c, ch, &d, "the host could not read the channel; its log says why")
 	} else if after, reason := h.judgeLocked(c, ch, &d); reason != "" {
-		h.rejectLocked(c, ch, &d, reason)
+		h.rejectLocked(&st, c, ch, &d, reason)
 	} else {
 		h.acceptLocked(&st, c, ch, &d, after)
 	}
@@ -126,26 +131,28 @@ func (h *Host) acceptLocked(st *step, c *Conn, ch *channel, d *dispatched, after
 		Channel: ch.uri, Action: d.action, Before: before, After: ch.state, ServerSeq: e.seq, By: c.actor(),
 	})
 	if !c.subscribedLocked(ch) { // an own echo is always delivered
+		h.recordLocked(st)
 		c.pushLocked(item{place: e.place, seq: e.seq, render: e.wire})
 	}
 }
 
 // rejectLocked numbers a refused action and echoes it to its sender alone. It is
 // never reduced and not kept for replay (AHP core, 17, 10).
-func (h *Host) rejectLocked(c *Conn, ch *channel, d *dispatched, reason string) {
+func (h *Host) rejectLocked(st *step, c *Conn, ch *channel, d *dispatched, reason string) {
 	echo := journal.Record{Seq: h.seq.nextLocked(), Channel: ch.uri, Body: d.body, Origin: c.origin(d.clientSeq)}
-	h.markLocked(ch, echo.Seq)
+	markLocked(st, ch, echo.Seq, echo.Origin)
+	h.recordLocked(st)
 	h.metrics.rejected.Inc()
 	c.pushLocked(item{place: h.seq.placeLocked(), seq: echo.Seq, msg: appendActionMessage(nil, &echo, reason)})
 }
 
 // repeatLocked answers a dispatch that was processed before: with its stored
 // echo, or a rejection when that is no longer held.
-func (h *Host) repeatLocked(c *Conn, ch *channel, d *dispatched) {
+func (h *Host) repeatLocked(st *step, c *Conn, ch *channel, d *dispatched) {
 	h.metrics.dropped.WithLabelValues("repeated_dispatch").Inc()
 	if rec := h.journal.Find(c.lineage.id, d.clientSeq); rec != nil && rec.Channel == ch.uri {
 		c.pushLocked(item{place: h.seq.placeLocked(), seq: rec.Seq, msg: appendActionMessage(nil, rec, "")})
 		return
 	}
-	h.rejectLocked(c, ch, d, "already processed")
+	h.rejectLocked(st, c, ch, d, "already processed")
 }

@@ -56,6 +56,16 @@ type Actor struct {
 type Scheme struct {
 	Kind  ahp.Kind
 	Class Class
+	// Durable channels outlive the process, where the host has an archive. Only
+	// shared ones can.
+	Durable bool
+	// Open reports whether a state holds work that ends with the process, such
+	// as a turn. After a restart Host.Unfinished names such channels. It is pure
+	// and cheap; nil means never.
+	Open func(state any) bool
+	// Release is asked before an idle channel leaves memory, without a lock. It
+	// gives up what the feature holds for it, or returns false to keep it.
+	Release func(uri ahp.URI) bool
 	// Reduce applies an action and returns the same value for a no-op.
 	Reduce func(state any, a ahp.Action) any
 	// Validate returns why a client's action is refused, "" to accept it. That

@@ -24,6 +24,8 @@ func (c *Conn) initialize(m jsonrpc.Message) jsonrpc.Reply {
 		return jsonrpc.Reply{Err: err}
 	}
 	h := c.h
+	// What cannot be read is left out; who subscribes to it learns why.
+	_ = h.loadAll(p.InitialSubscriptions)
 	h.seq.mu.Lock()
 	l := h.lineages.startLocked(c, p.ClientID, version, time.Now())
 	if l == nil {
@@ -31,6 +33,7 @@ func (c *Conn) initialize(m jsonrpc.Message) jsonrpc.Reply {
 		return jsonrpc.Reply{Err: ahp.ErrPermissionDenied}
 	}
 	c.lineage = l
+	h.joinedLocked(l)
 	opened, snaps := c.openAllLocked(p.InitialSubscriptions)
 	result := h.welcome(version, h.seq.seq)
 	c.answerLocked(m.ID, func() ([]byte, error) { return appendWelcome(result, snaps) }, func() { releaseAll(snaps) }, opened...)
@@ -106,7 +109,7 @@ func appendWelcome(r *ahp.InitializeResult, snaps []*snapshot) ([]byte, error) {
 func (c *Conn) openAllLocked(uris []ahp.URI) (opened []*subscription, snaps []*snapshot) {
 	for _, uri := range uris {
 		ch := c.visibleLocked(normalRoot(uri))
-		if ch == nil || c.subscribedLocked(ch) {
+		if ch == nil || ch.state == nil || c.subscribedLocked(ch) {
 			continue
 		}
 		opened = append(opened, c.openLocked(ch))

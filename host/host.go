@@ -13,18 +13,21 @@ import (
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/journal"
 	"github.com/causeway-ahp/causeway/jsonrpc"
-	"github.com/causeway-ahp/causeway/reducer"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Options of a host. The zero value is a host with the default limits, one user
 // and no log.
 type Options struct {
-	Features         []Feature
-	Policy           Policy // nil: AllowAll
-	Limits           Limits
-	Store            journal.Store // nil: in memory
-	Log              *slog.Logger  // never receives payloads; nil: discarded
+	Features []Feature
+	Policy   Policy // nil: AllowAll
+	Limits   Limits
+	// Store keeps what happens; nil: nothing does. One that is a
+	// journal.Archive also gives the host its past. The host closes it.
+	Store journal.Store
+	// SyncEvery is how often the store is made to survive the loss of power.
+	SyncEvery        time.Duration
+	Log              *slog.Logger // never receives payloads; nil: discarded
 	Info             ahp.Implementation
 	DefaultDirectory ahp.URI // where clients begin to browse files
 }
@@ -41,6 +44,9 @@ type Host struct {
 	members          jsontext.Value // members of InitializeResult that features added
 	metrics          *metrics
 	journal          *journal.Journal
+	archive          journal.Archive // nil: no channel outlives the process
+	lost             []journal.Range // numbers shown to somebody, and lost with the power
+	unfinished       []ahp.URI       // channels an earlier process left with open work
 	cursors          cursors
 	encodings        chan struct{} // a slot per snapshot being encoded
 	commits          commits
@@ -85,14 +91,20 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	h.cursors.key = make([]byte, 32)
 	rand.Read(h.cursors.key) // never fails (crypto/rand)
 	h.lineages = newLineages(h.limits.ReconnectGrace, h.limits.RememberedClients)
+	past, err := h.recall(opts.Store)
+	if err != nil {
+		h.cancel(err)
+		return nil, errors.Join(err, opts.Store.Close())
+	}
 	h.journal = journal.New(journal.Options{
 		Store: opts.Store, RingRecords: h.limits.RingRecords, RingBytes: h.limits.RingBytes,
+		Start: past.Seq, Oldest: past.Oldest, Newest: past.Newest, SyncEvery: opts.SyncEvery,
 		Committed: func(seq uint64) { h.commits.committed(seq) },
 		Failed:    func(err error) { h.log.Error("journal store refused a group", "err", err) },
 	})
 	h.commits.journal, h.commits.moved = h.journal, make(chan struct{})
 	h.commits.overrun = func(c *Conn) { c.fail(CloseOverflow, nil) }
-	if err := h.start(); err != nil {
+	if err := h.start(past); err != nil {
 		h.cancel(err)
 		return nil, errors.Join(err, h.journal.Close())
 	}
@@ -100,7 +112,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 }
 
 // start registers and starts the features.
-func (h *Host) start() error {
+func (h *Host) start(past *journal.Recovery) error {
 	if err := h.registerRoot(h.registry); err != nil {
 		return err
 	}
@@ -114,14 +126,17 @@ func (h *Host) start() error {
 		return err
 	}
 	h.seq.channels, h.seq.sessions = make(map[ahp.URI]*channel), make(map[*channel]struct{})
-	h.root = newChannel(ahp.RootURI, h.registry.schemes[ahp.KindRoot], reducer.New(ahp.KindRoot), nil)
-	h.seq.channels[ahp.RootURI] = h.root
+	h.seq.dirty, h.seq.awake = make(map[*channel]struct{}), make(map[*channel]struct{})
+	if err := h.restore(past); err != nil {
+		return err
+	}
 	for i, f := range h.features {
 		if err := f.Start(h.ctx, h); err != nil {
 			h.stopFeatures(h.ctx, h.features[:i])
 			return fmt.Errorf("start feature: %w", err)
 		}
 	}
+	h.startKeeper()
 	return nil
 }
 
@@ -189,6 +204,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	err := h.drain(ctx, drained, conns)
 	h.cancel(CloseShutdown)
 	h.wg.Wait()
+	h.keepAll(ctx)
 	return errors.Join(err, h.journal.Close())
 }
 

@@ -47,6 +47,9 @@ type Limits struct {
 	// ObserverBacklog bounds the actions that wait for observers. Beyond it those who
 	// cause more wait as they do for the store.
 	ObserverBacklog int
+	// IdleTime is how long a channel of a host with an archive stays in memory
+	// when nobody needs it.
+	IdleTime time.Duration
 	// Sessions and ChatsPerSession bound what clients can create.
 	Sessions        int
 	ChatsPerSession int
@@ -90,6 +93,7 @@ var DefaultLimits = Limits{
 	RingBytes:            64 << 20,
 	JournalBacklogBytes:  64 << 20,
 	ObserverBacklog:      10_000,
+	IdleTime:             2 * time.Minute,
 	Sessions:             100_000,
 	ChatsPerSession:      1_000,
 	PageSize:             200,
@@ -123,6 +127,7 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.RingBytes, d.RingBytes)
 	fill(&l.JournalBacklogBytes, d.JournalBacklogBytes)
 	fill(&l.ObserverBacklog, d.ObserverBacklog)
+	fill(&l.IdleTime, d.IdleTime)
 	fill(&l.Sessions, d.Sessions)
 	fill(&l.ChatsPerSession, d.ChatsPerSession)
 	fill(&l.PageSize, d.PageSize)

@@ -40,6 +40,8 @@ type lineages struct {
 	away  *list.List // of those without a connection, the longest lost first
 	grace time.Duration
 	max   int // bounds away
+
+	forgotten func(*lineage) // told of each that nobody can continue any more; nil for nobody
 }
 
 func newLineages(grace time.Duration, most int) lineages {
@@ -60,6 +62,15 @@ func (t *lineages) startLocked(c *Conn, clientID, version string, now time.Time)
 	l := &lineage{id: t.last, clientID: clientID, principal: c.principal, version: version, conn: c}
 	t.byID[clientID] = l
 	return l
+}
+
+// restoreLocked takes in a client of an earlier process, lost now.
+func (t *lineages) restoreLocked(l *lineage, now time.Time) {
+	t.byID[l.clientID] = l
+	l.lostAt, l.place = now, t.away.PushBack(l)
+	if t.away.Len() > t.max {
+		t.forgetLocked(t.away.Front().Value.(*lineage))
+	}
 }
 
 // findLocked returns the lineage a client id names.
@@ -116,6 +127,9 @@ func (t *lineages) expireLocked(now time.Time) {
 }
 
 func (t *lineages) forgetLocked(l *lineage) {
+	if t.forgotten != nil {
+		t.forgotten(l)
+	}
 	delete(t.byID, l.clientID)
 	if l.place != nil {
 		t.away.Remove(l.place)

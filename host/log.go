@@ -118,6 +118,7 @@ type channel struct {
 	// Of a channel in own: where it belongs. Set once.
 	whole *channel
 	owner Principal
+	kept  *kept // what the archive has of it, nil for what ends with the process
 
 	// subs is replaced as a whole under the sequencer's lock and read without.
 	subs atomic.Pointer[[]*subscription]

@@ -19,6 +19,9 @@ type metrics struct {
 	dropped     *prometheus.CounterVec
 	closes      *prometheus.CounterVec
 	reconnects  *prometheus.CounterVec
+	released    prometheus.Counter
+	loads       *prometheus.CounterVec
+	saves       *prometheus.CounterVec
 }
 
 func newMetrics() *metrics {
@@ -38,9 +41,12 @@ func newMetrics() *metrics {
 		dropped:     counters("dropped_total", "Messages of clients that were dropped without an answer.", "reason"),
 		closes:      counters("closes_total", "Connections ended.", "cause"),
 		reconnects:  counters("reconnects_total", "Reconnects answered.", "by"),
+		released:    counter("channels_released_total", "Idle channels that left memory."),
+		loads:       counters("channel_loads_total", "Channels read from the journal.", "result"),
+		saves:       counters("channel_saves_total", "States of channels saved in the journal.", "result"),
 	}
 	m.registry.MustRegister(m.connections, m.messagesIn, m.messagesOut, m.bytesIn, m.bytesOut,
-		m.accepted, m.rejected, m.panics, m.waits, m.violations, m.rebases, m.dropped, m.closes, m.reconnects)
+		m.accepted, m.rejected, m.panics, m.waits, m.violations, m.rebases, m.dropped, m.closes, m.reconnects, m.released, m.loads, m.saves)
 	return m
 }
 

@@ -25,7 +25,7 @@ func Now() string { return Timestamp(time.Now()) }
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // mirrorCreatedLocked announces a new channel where it is mirrored.
-func (h *Host) mirrorCreatedLocked(st *step, ch *channel) {
+func (h *Host) mirrorCreatedLocked(st *step, ch *channel, createdAt string) {
 	switch state := ch.state.(type) {
 	case *ahp.ChatState:
 		if ch.parent != nil {
@@ -36,7 +36,7 @@ func (h *Host) mirrorCreatedLocked(st *step, ch *channel) {
 			h.deriveLocked(st, ch.parent, &ahp.SessionChatAdded{Summary: state.Summary()})
 		}
 	case *ahp.SessionState:
-		ch.session = &sessionRecord{createdAt: Now()}
+		ch.session = &sessionRecord{createdAt: createdAt}
 		ch.session.summary = summarize(ch)
 		h.seq.sessions[ch] = struct{}{}
 		h.countSessionsLocked(st) // first: its number holds the notification back until the session is stored
@@ -273,10 +273,13 @@ func (h *Host) mirrorWaitingLocked(st *step, ch *channel, before, after *ahp.Cha
 	}
 }
 
-// dropWaitingLocked removes the questions of a chat that is gone.
+// dropWaitingLocked removes the questions of a chat that is gone. The session
+// knows them: the chat's own state may not be in memory.
 func (h *Host) dropWaitingLocked(st *step, ch *channel) {
-	for _, r := range waiting(ch.uri, ch.state.(*ahp.ChatState)) {
-		h.deriveLocked(st, ch.parent, &ahp.SessionInputNeededRemoved{ID: r.ID})
+	for _, r := range ch.parent.state.(*ahp.SessionState).InputNeeded {
+		if r.Chat == ch.uri {
+			h.deriveLocked(st, ch.parent, &ahp.SessionInputNeededRemoved{ID: r.ID})
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ type plan struct {
 	missing  []ahp.URI
 	replay   []*journal.Record
 	snaps    []*snapshot // of those opened that are not
+	unread   []ahp.URI   // of those, the ones that must be loaded first
 }
 
 // planLocked opens the wanted channels and decides between replay and
@@ -53,6 +54,10 @@ func (c *Conn) planLocked(w wantedChannels) *plan {
 		p.snapshot, fresh, p.resumed = true, p.opened, nil
 	}
 	for _, s := range fresh {
+		if s.ch.state == nil {
+			p.unread = append(p.unread, s.ch.uri)
+			continue
+		}
 		p.snaps = append(p.snaps, h.snapshotLocked(s.ch, wholeView))
 	}
 	p.volatileLocked(c, volatile)
@@ -83,7 +88,7 @@ func (p *plan) volatileLocked(c *Conn, uris []ahp.URI) {
 // moved on.
 func (h *Host) resumableLocked(ch *channel, want wantedChannel, oldest uint64) bool {
 	none := want.object && want.after == 0
-	return !none && want.after <= h.seq.seq && want.after >= ch.born && want.after >= oldest
+	return !none && want.after <= h.seq.seq && want.after >= ch.born && want.after >= oldest && !h.lostLocked(want.after)
 }
 
 // replayLocked collects what the resumed channels have had since; it is false
@@ -113,7 +118,7 @@ func (h *Host) worthReplay(subs []*subscription, size int) bool {
 	}
 	state := 0
 	for _, s := range subs {
-		state += roughSize(s.ch.state)
+		state += s.ch.sizeLocked()
 	}
 	return size <= 4*state
 }
@@ -129,6 +134,15 @@ func (p *plan) kind() string {
 }
 
 func (p *plan) release() { releaseAll(p.snaps) }
+
+// undoLocked takes a plan back whose answer was not queued.
+func (p *plan) undoLocked() {
+	for _, s := range p.opened {
+		delete(s.conn.subs, s.ch.uri)
+		s.ch.removeSubscriberLocked(s)
+	}
+	p.release()
+}
 
 // result encodes the answer in the caller's form.
 func (p *plan) result() ([]byte, error) {

@@ -20,14 +20,11 @@ func (c *Conn) reconnect(m jsonrpc.Message) jsonrpc.Reply {
 		return jsonrpc.Reply{Err: err}
 	}
 	h := c.h
-	h.seq.mu.Lock()
-	l, err := h.lineages.findLocked(p.ClientID, c.principal, time.Now())
+	l, plan, err := c.prepareLocked(p.ClientID, want)
 	if err != nil {
-		h.seq.mu.Unlock()
 		return jsonrpc.Reply{Err: err}
 	}
 	c.takeOverLocked(l)
-	plan := c.planLocked(want)
 	c.answerLocked(m.ID, plan.result, plan.release, plan.opened...)
 	h.seq.mu.Unlock()
 	c.live.Store(true)
@@ -40,6 +37,30 @@ func (c *Conn) reconnect(m jsonrpc.Message) jsonrpc.Reply {
 	h.metrics.reconnects.WithLabelValues(plan.kind()).Inc()
 	h.log.Debug("client reconnected", "conn", c.id, "client", p.ClientID, "by", plan.kind())
 	return jsonrpc.Reply{Taken: true}
+}
+
+// prepareLocked finds the lineage and makes the plan. What a snapshot needs and
+// is not in memory is loaded first, without the lock. The lock is held when there
+// is no error.
+func (c *Conn) prepareLocked(clientID string, want wantedChannels) (*lineage, *plan, error) {
+	h := c.h
+	for {
+		h.seq.mu.Lock()
+		l, err := h.lineages.findLocked(clientID, c.principal, time.Now())
+		if err != nil {
+			h.seq.mu.Unlock()
+			return nil, nil, err
+		}
+		p := c.planLocked(want)
+		if len(p.unread) == 0 {
+			return l, p, nil
+		}
+		p.undoLocked()
+		h.seq.mu.Unlock()
+		if err := h.loadAll(p.unread); err != nil {
+			return nil, nil, err
+		}
+	}
 }
 
 // takeOverLocked makes c the connection of the lineage. An older one is invalid

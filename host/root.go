@@ -16,7 +16,7 @@ import (
 // session list and the paging of turns.
 func (h *Host) registerRoot(r *Registry) error {
 	err := r.Scheme(Scheme{
-		Kind: ahp.KindRoot, Class: Shared, Reduce: reducer.Apply, Validate: validateRoot,
+		Kind: ahp.KindRoot, Class: Shared, Durable: true, Reduce: reducer.Apply, Validate: validateRoot,
 		HasEffect: func(ahp.Action) bool { return false },
 	})
 	if err != nil {

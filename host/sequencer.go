@@ -20,6 +20,8 @@ type sequencer struct {
 	place    uint64 // the last place
 	channels map[ahp.URI]*channel
 	sessions map[*channel]struct{}
+	dirty    map[*channel]struct{} // changed since the archive had an image of them
+	awake    map[*channel]struct{} // in memory, and the archive has them
 
 	// published is the last place whose entry is visible in its log.
 	published atomic.Uint64
@@ -28,6 +30,7 @@ type sequencer struct {
 // step collects what one turn of the sequencer did, to be made known after the
 // lock is released.
 type step struct {
+	records   []*journal.Record // not yet in the journal, which takes them as one
 	touched   []touch
 	effects   []*channel
 	observers []*observer
@@ -57,6 +60,7 @@ func (s *sequencer) publishLocked() { s.published.Store(s.place) }
 // and everybody concerned is told. It is deferred, so that a panic of a feature's
 // validator or reducer does not leave the host locked.
 func (h *Host) endLocked(st *step) {
+	h.recordLocked(st)
 	h.seq.publishLocked()
 	h.seq.mu.Unlock()
 	h.finish(st)
@@ -69,9 +73,11 @@ func (h *Host) applyLocked(st *step, ch *channel, a ahp.Action, after any, body 
 	ch.state = after
 	rec := &journal.Record{Seq: h.seq.nextLocked(), Kind: journal.Action, Channel: ch.uri, Body: body, Origin: origin}
 	if ch.scheme.Class == Shared {
-		h.appendJournalLocked(rec)
+		rec.Open = ch.unfinishedLocked()
+		st.records = append(st.records, rec)
+		h.changedLocked(ch, rec)
 	} else {
-		h.markLocked(ch, rec.Seq)
+		markLocked(st, ch, rec.Seq, journal.Origin{})
 	}
 	e = &entry{place: h.seq.placeLocked(), seq: rec.Seq, rec: rec, cost: int64(len(body)) + envelopeOverhead}
 	ch.appendLocked(e)
@@ -111,16 +117,20 @@ func (h *Host) notifyLocked(st *step, ch *channel, e *entry) {
 	st.touched = append(st.touched, touch{ch, e})
 }
 
-// markLocked takes a number in the journal without its content.
-func (h *Host) markLocked(ch *channel, seq uint64) {
-	h.appendJournalLocked(&journal.Record{Seq: seq, Kind: journal.Mark, Channel: ch.uri})
+// markLocked takes a number in the journal without its content, and what it came
+// from: a dispatch that was refused has been processed all the same.
+func markLocked(st *step, ch *channel, seq uint64, from journal.Origin) {
+	st.records = append(st.records, &journal.Record{Seq: seq, Kind: journal.Mark, Channel: ch.uri, Origin: from})
 }
 
-func (h *Host) appendJournalLocked(r *journal.Record) {
-	if err := h.journal.Append(r); err != nil {
+// recordLocked gives the journal the step so far, before anything that must wait
+// for its numbers is queued.
+func (h *Host) recordLocked(st *step) {
+	if err := h.journal.Append(st.records...); err != nil {
 		// Only after Close: the host is going down and nothing more is sent.
-		h.log.Debug("journal refused a record", "seq", r.Seq, "err", err)
+		h.log.Debug("journal refused records", "seq", st.records[0].Seq, "err", err)
 	}
+	st.records = nil
 }
 
 // finish makes known what a step did. It is called after the lock is released.
@@ -147,8 +157,10 @@ func (h *Host) Apply(uri ahp.URI, a ahp.Action) bool {
 		return false
 	}
 	h.awaitRoom()
+	if err := h.lockWith(uri); err != nil {
+		return false
+	}
 	var st step
-	h.seq.mu.Lock()
 	defer h.endLocked(&st)
 	ch := h.seq.channels[uri]
 	if ch == nil {
@@ -168,8 +180,10 @@ func (h *Host) Apply(uri ahp.URI, a ahp.Action) bool {
 // anything was applied. It waits as Apply does.
 func (h *Host) Decide(uri ahp.URI, decide func(state any) []ahp.Action) bool {
 	h.awaitRoom()
+	if err := h.lockWith(uri); err != nil {
+		return false
+	}
 	var st step
-	h.seq.mu.Lock()
 	defer h.endLocked(&st)
 	if ch := h.seq.channels[uri]; ch != nil {
 		for _, a := range decide(ch.state) {
@@ -179,14 +193,11 @@ func (h *Host) Decide(uri ahp.URI, decide func(state any) []ahp.Action) bool {
 	return len(st.touched) > 0
 }
 
-// State returns the state of a channel, nil if it does not exist.
+// State returns the state of a channel, nil if it does not exist or cannot be
+// read; Load tells these apart.
 func (h *Host) State(uri ahp.URI) any {
-	h.seq.mu.Lock()
-	defer h.seq.mu.Unlock()
-	if ch := h.seq.channels[uri]; ch != nil {
-		return ch.state
-	}
-	return nil
+	state, _ := h.Load(uri)
+	return state
 }
 
 // Notify sends a notification to the subscribers of a channel, in order with

@@ -34,7 +34,9 @@ func (c *Conn) subscribe(m jsonrpc.Message) jsonrpc.Reply {
 		}
 		return jsonrpc.Reply{Taken: true}
 	}
-	h.seq.mu.Lock()
+	if err := h.lockWith(uri); err != nil {
+		return jsonrpc.Reply{Err: err}
+	}
 	ch := c.visibleLocked(uri)
 	if ch == nil {
 		h.seq.mu.Unlock()

@@ -82,7 +82,9 @@ func (h *Host) fetchTurns(_ context.Context, r *Request) jsonrpc.Reply {
 	if !h.policy.Allow(r.Conn.principal, OpSee, p.Channel) {
 		return jsonrpc.Reply{Err: ahp.ErrNotFound}
 	}
-	h.seq.mu.Lock()
+	if err := h.lockWith(p.Channel); err != nil {
+		return jsonrpc.Reply{Err: err}
+	}
 	defer h.seq.mu.Unlock()
 	ch := h.seq.channels[p.Channel]
 	if ch == nil || ch.scheme.Kind != ahp.KindChat {
@@ -127,7 +129,9 @@ func (h *Host) pageBefore(ch *channel, cursor *string) (*ahp.ChatTurnsLoaded, er
 // the state does not change; the journal keeps a bare mark of its number.
 func (h *Host) sendAloneLocked(c *Conn, ch *channel, a ahp.Action) {
 	rec := &journal.Record{Seq: h.seq.nextLocked(), Channel: ch.uri}
-	h.markLocked(ch, rec.Seq)
+	var st step
+	markLocked(&st, ch, rec.Seq, journal.Origin{})
+	h.recordLocked(&st)
 	place := h.seq.placeLocked()
 	h.seq.publishLocked() // the response is pushed without a place and must come behind
 	c.pushLocked(item{place: place, seq: rec.Seq, render: func() []byte {

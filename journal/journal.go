@@ -19,8 +19,14 @@ type Store interface {
 	Close() error
 }
 
-// ErrClosed is returned by Append after Close.
-var ErrClosed = errors.New("journal is closed")
+// Errors of a journal and its stores.
+var (
+	ErrClosed    = errors.New("journal is closed")
+	ErrNoChannel = errors.New("no such channel in the journal")
+	// ErrDamaged means that what was stored does not read back as it was
+	// written.
+	ErrDamaged = errors.New("the journal is damaged")
+)
 
 // Default bounds of the ring. The host must be able to replay at least 10,000
 // envelopes.
@@ -34,12 +40,25 @@ type Options struct {
 	Store       Store // nil keeps the ring only; the mark then moves at once
 	RingRecords int
 	RingBytes   int // bytes as Record.Size counts them
+
+	// Start is what an earlier process left: the last number, and the newest
+	// actions for the ring, in order. Oldest is the number above which those
+	// are complete.
+	Start  uint64
+	Oldest uint64
+	Newest []*Record
+
+	// SyncEvery is how often what was written is made to survive the loss of
+	// power. Zero leaves that to the store.
+	SyncEvery time.Duration
+
 	// Committed is called after the mark moved, without a lock, by the
 	// goroutine that writes to the store. It is not called without a store.
 	Committed func(seq uint64)
 	// Failed is called when the store refuses a group. The group stays
 	// pending and is tried again, together with what came since: after
-	// RetryMin, and then after twice as long each time, up to RetryMax.
+	// RetryMin, and then after twice as long each time, up to RetryMax. It is
+	// also called when a Sync fails.
 	Failed func(error)
 }
 
@@ -57,7 +76,9 @@ type Journal struct {
 	backlog   atomic.Int64  // bytes of records the store has not taken
 	wake      chan struct{} // holds one token when something is pending
 	closing   chan struct{} // closed by Close
-	done      chan struct{} // closed when writeLoop has ended
+	loops     sync.WaitGroup
+	trouble   atomic.Pointer[Trouble]
+	unsynced  atomic.Bool // something was written since the last Sync
 
 	// mu guards what follows. It is held for no I/O.
 	mu      sync.Mutex
@@ -74,32 +95,48 @@ func New(opts Options) *Journal {
 	if opts.RingBytes <= 0 {
 		opts.RingBytes = DefaultRingBytes
 	}
-	j := &Journal{opts: opts, wake: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{})}
+	j := &Journal{opts: opts, wake: make(chan struct{}, 1), closing: make(chan struct{})}
 	j.ring.maxRecords, j.ring.maxBytes = opts.RingRecords, opts.RingBytes
+	j.ring.dropped = opts.Oldest
+	for _, r := range opts.Newest {
+		j.ring.push(r)
+	}
+	j.opts.Newest = nil
+	j.committed.Store(opts.Start)
 	if opts.Store == nil {
-		close(j.done)
 		return j
 	}
-	go j.writeLoop()
+	j.loops.Go(j.writeLoop)
+	if opts.SyncEvery > 0 {
+		j.loops.Go(j.syncLoop)
+	}
 	return j
 }
 
-// Append adds r. It does not wait: with a store, r is committed later.
-func (j *Journal) Append(r *Record) error {
+// Append adds the records of one step: the store takes all of them or none. It
+// does not wait: with a store, they are committed later.
+func (j *Journal) Append(step ...*Record) error {
+	if len(step) == 0 {
+		return nil
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed {
 		return ErrClosed
 	}
-	if r.Kind == Action { // nothing else is replayed, so nothing else pushes it out
-		j.ring.push(r)
+	for _, r := range step {
+		if r.Kind == Action { // nothing else is replayed, so nothing else pushes it out
+			j.ring.push(r)
+		}
 	}
 	if j.opts.Store == nil {
-		j.committed.Store(r.Seq)
+		j.committed.Store(step[len(step)-1].Seq)
 		return nil
 	}
-	j.pending = append(j.pending, r)
-	j.backlog.Add(int64(r.Size()))
+	j.pending = append(j.pending, step...)
+	for _, r := range step {
+		j.backlog.Add(int64(r.Size()))
+	}
 	select {
 	case j.wake <- struct{}{}:
 	default:
@@ -160,14 +197,14 @@ func (j *Journal) Close() error {
 	j.mu.Lock()
 	if j.closed {
 		j.mu.Unlock()
-		<-j.done
+		j.loops.Wait()
 		return nil
 	}
 	j.closed = true
 	close(j.wake)
 	close(j.closing)
 	j.mu.Unlock()
-	<-j.done
+	j.loops.Wait()
 	if j.opts.Store == nil {
 		return nil
 	}
@@ -180,7 +217,6 @@ func (j *Journal) Close() error {
 // writeLoop gives groups to the store: whatever was appended while the last
 // group was being written is the next one.
 func (j *Journal) writeLoop() {
-	defer close(j.done)
 	var group []*Record
 	pause := RetryMin
 	for range j.wake {
@@ -220,11 +256,11 @@ func (j *Journal) writeGroup(group []*Record) []*Record {
 		return group
 	}
 	if err := j.opts.Store.Write(group); err != nil {
-		if j.opts.Failed != nil {
-			j.opts.Failed(err)
-		}
+		j.failed(err)
 		return group
 	}
+	j.trouble.Store(nil)
+	j.unsynced.Store(true)
 	taken := 0
 	for _, r := range group {
 		taken += r.Size()

@@ -16,6 +16,14 @@ const (
 	Created
 	// Removed is the end of a channel.
 	Removed
+	// Joined is a client that began a lineage; Body says who it is. It has a
+	// number of its own: what answers the client waits for it.
+	Joined
+	// Forgotten is a lineage that nobody can continue any more.
+	Forgotten
+	// Noted is a private remark about a channel: Note names it, Body is its
+	// text, an empty one takes it away.
+	Noted
 )
 
 // Origin names the dispatch a record came from. Lineage is what one initialize
@@ -26,14 +34,25 @@ type Origin struct {
 	Lineage   uint64
 }
 
-// Record is one entry of the journal. It is immutable once appended; Created
-// and Removed records carry the number of the last action before them.
+// Birth is what the Created record of a channel that outlives the process says
+// beside the first state.
+type Birth struct {
+	Parent    string // the channel it belongs to, "" for none
+	CreatedAt string // ISO 8601
+}
+
+// Record is one entry of the journal. It is immutable once appended. Actions,
+// marks and joins have a number of their own; the others carry that of the last
+// one before them.
 type Record struct {
 	Seq     uint64 // serverSeq
 	Kind    Kind
+	Open    bool // as of this record the channel has work that a restart must close
 	Channel string
+	Note    string         // of a Noted record
 	Body    jsontext.Value // the encoded action, or the first state
 	Origin  Origin         // the zero value for the host's own
+	Birth   *Birth         // of a Created record; nil: the channel ends with the process
 }
 
 // overhead is what a record costs in the ring beside its texts, in bytes.

@@ -54,6 +54,7 @@ type serveOptions struct {
 	config       string
 	autoExit     time.Duration // 0: stays
 	agents       agentOptions
+	store        storeOptions
 
 	level    slog.Level // logLevel, parsed by check
 	tcpRules tcp.Rules  // allowTCP, parsed by check
@@ -86,6 +87,7 @@ func newServe() *cobra.Command {
 	f.StringVar(&o.logLevel, "log-level", "info", "`level`: debug, info, warn or error")
 	f.StringVar(&o.wireLog, "wire-log", "", "append every message to this `file`, known secrets left out; it holds what users write")
 	f.StringVar(&o.config, "config", "", "YAML `file` with these flags by name; the command line wins")
+	o.store.flags(f)
 	f.DurationVar(&o.autoExit, "auto-exit", 0, "end when nobody has needed the host for so long")
 	f.Lookup("auto-exit").NoOptDefVal = defaultAutoExit.String()
 	f.Lookup("auto-exit").Hidden = true // what 'run' starts, not what a person types
@@ -121,6 +123,9 @@ func (o *serveOptions) check() error {
 		return usagef("--tls-client-ca needs --tls-cert and --tls-key")
 	case o.autoExit < 0:
 		return usagef("--auto-exit must not be negative")
+	}
+	if err := o.store.check(); err != nil {
+		return err
 	}
 	if err := o.level.UnmarshalText([]byte(o.logLevel)); err != nil {
 		return usagef("--log-level %q is none of debug, info, warn, error", o.logLevel)

@@ -113,10 +113,15 @@ func (s *server) build(ctx context.Context) (err error) {
 	s.services = service.New(relay)
 	s.forwards = tcp.New(tcp.Options{Allow: s.options.tcpRules, Log: s.log})
 	version := buildVersion()
+	store, err := openJournal(s.dir, &s.options.store)
+	if err != nil {
+		return err
+	}
 	// The end of ctx begins an orderly shutdown; it must not cut it short.
 	ctx = context.WithoutCancel(ctx)
 	s.host, err = host.New(ctx, host.Options{
 		Features: []host.Feature{s.sessions, s.services, s.forwards}, Policy: rules, Log: s.log, DefaultDirectory: cwd,
+		Store: store, SyncEvery: s.options.store.every,
 		Info: ahp.Implementation{Name: "causeway", Version: &version},
 	})
 	if err != nil {

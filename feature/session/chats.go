@@ -19,9 +19,9 @@ func (f *Feature) createChat(_ context.Context, r *host.Request) jsonrpc.Reply {
 	if err := r.Decode(&p); err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
-	s, ok := f.h.State(p.Channel).(*ahp.SessionState)
-	if !ok {
-		return jsonrpc.Reply{Err: ahp.ErrSessionNotFound}
+	s, err := f.session(p.Channel)
+	if err != nil {
+		return jsonrpc.Reply{Err: err}
 	}
 	if err := checkChat(&p, s); err != nil {
 		return jsonrpc.Reply{Err: err}
@@ -45,6 +45,19 @@ func (f *Feature) createChat(_ context.Context, r *host.Request) jsonrpc.Reply {
 		return jsonrpc.Reply{Err: errStopping}
 	}
 	return answer(added, func() error { return outcome })
+}
+
+// session returns the state of a session. One that cannot be read is not taken
+// for one that does not exist.
+func (f *Feature) session(uri ahp.URI) (*ahp.SessionState, error) {
+	state, err := f.h.Load(uri)
+	if s, ok := state.(*ahp.SessionState); ok {
+		return s, nil
+	}
+	if err == nil || errors.Is(err, ahp.ErrNotFound) {
+		return nil, ahp.ErrSessionNotFound
+	}
+	return nil, err
 }
 
 // checkChat refuses what cannot become a chat, before any side effect.
@@ -75,9 +88,9 @@ func (f *Feature) enrol(d *driver) error {
 	f.roster.births.Lock()
 	defer f.roster.births.Unlock()
 	switch {
-	case f.h.State(d.session) == nil:
+	case !f.h.Exists(d.session):
 		return ahp.ErrSessionNotFound
-	case f.h.State(d.chat) != nil || f.roster.chat(d.chat) != nil:
+	case f.h.Exists(d.chat) || f.roster.chat(d.chat) != nil:
 		return ahp.ErrAlreadyExists
 	case !f.roster.add(d):
 		return errStopping
@@ -109,7 +122,11 @@ func (f *Feature) reveal(d *driver, err error) error {
 	case err != nil:
 		return err
 	}
-	return f.h.Create(d.chat, d.firstState(), d.session)
+	err = f.h.Create(d.chat, d.firstState(), d.session)
+	if err == nil {
+		d.noteAgent()
+	}
+	return err
 }
 
 // chatError is what a client sees of a chat that could not be made.

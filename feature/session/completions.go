@@ -32,7 +32,7 @@ func (f *Feature) completions(_ context.Context, r *host.Request) jsonrpc.Reply 
 	if p.Offset < 0 || p.Offset > utf16Len(p.Text) {
 		return jsonrpc.Reply{Err: invalidParams("offset must be between 0 and the length of text")}
 	}
-	if f.h.State(p.Channel) == nil {
+	if !f.h.Exists(p.Channel) {
 		return jsonrpc.Reply{Err: ahp.ErrNotFound}
 	}
 	list := completionList{Items: []completion{}}

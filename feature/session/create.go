@@ -37,10 +37,17 @@ func (f *Feature) createSession(_ context.Context, r *host.Request) jsonrpc.Repl
 	if slow, ok := provider.(agent.Preparer); ok && !slow.Prepared() {
 		return jsonrpc.Reply{Later: func(ctx context.Context) (any, error) {
 			slow.Prepare(ctx, dirs)
-			return nil, f.makeSession(r.Conn, &p, provider, dirs)
+			if err := f.makeSession(r.Conn, &p, provider, dirs); err != nil {
+				return nil, err
+			}
+			return nil, f.h.Stored(ctx)
 		}}
 	}
-	return jsonrpc.Reply{Err: f.makeSession(r.Conn, &p, provider, dirs)}
+	if err := f.makeSession(r.Conn, &p, provider, dirs); err != nil {
+		return jsonrpc.Reply{Err: err}
+	}
+	// A session that was promised must survive.
+	return jsonrpc.Reply{Later: func(ctx context.Context) (any, error) { return nil, f.h.Stored(ctx) }}
 }
 
 // makeSession makes a session that was found to be in order.
@@ -163,6 +170,7 @@ func (f *Feature) announce(d *driver, err error) error {
 		f.h.Apply(d.session, &ahp.SessionCreationFailed{Error: *startInfo(err)})
 		return err
 	}
+	d.noteAgent()
 	f.h.Apply(d.session, &ahp.SessionDefaultChatChanged{DefaultChat: &d.chat})
 	f.h.Apply(d.session, &ahp.SessionReady{})
 	return nil

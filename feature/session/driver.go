@@ -37,6 +37,9 @@ type driver struct {
 	current *turn      // being prompted, or draining after its end
 	begun   beginning
 	closed  bool
+	retired bool               // nothing more will be asked of it
+	held    int                // effects that use it now
+	noted   string             // the resume token that is written down
 	waiters map[string]*waiter // questions by turn and id
 	config  map[string]setting // values the agent must still be told
 

@@ -20,10 +20,11 @@ func hasChatEffect(a ahp.Action) bool {
 }
 
 func (f *Feature) chatEffect(_ context.Context, e host.Committed) {
-	d := f.roster.chat(e.Channel)
+	d := f.driverOf(e.Channel)
 	if d == nil {
 		return
 	}
+	defer d.letLoose()
 	switch a := e.Action.(type) {
 	case *ahp.ChatTurnStarted:
 		d.run(a.TurnID)

@@ -82,11 +82,13 @@ func (f *Feature) Register(r *host.Registry) error {
 	r.Hooks(host.Hooks{Subscribed: p.subscribed, Unsubscribed: p.unsubscribed, Lost: p.lost, Resumed: p.resumed})
 	return errors.Join(
 		r.Scheme(host.Scheme{
-			Kind: ahp.KindSession, Class: host.Shared, Reduce: reducer.Apply, Validate: validateSession,
+			Kind: ahp.KindSession, Class: host.Shared, Durable: true, Open: sessionOpen,
+			Reduce: reducer.Apply, Validate: validateSession,
 			HasEffect: hasSessionEffect, Effect: f.sessionEffect,
 		}),
 		r.Scheme(host.Scheme{
-			Kind: ahp.KindChat, Class: host.Shared, Reduce: reducer.Apply, Validate: f.validateChat,
+			Kind: ahp.KindChat, Class: host.Shared, Durable: true, Open: chatOpen, Release: f.release,
+			Reduce: reducer.Apply, Validate: f.validateChat,
 			HasEffect: hasChatEffect, Effect: f.chatEffect,
 		}),
 		r.Request(ahp.MethodCreateSession, f.createSession),
@@ -136,6 +138,7 @@ func (f *Feature) Start(ctx context.Context, h *host.Host) error {
 		infos = append(infos, info(p.Describe()))
 	}
 	h.SetAgents(infos)
+	f.closeOpen()
 	return nil
 }
 

@@ -78,6 +78,7 @@ func (d *driver) open() (*instance, error) {
 		a.end(s)
 		return nil, errDiscarded
 	}
+	d.noteToken(s)
 	d.send(&d.configuring, d.configure)
 	return a, nil
 }
@@ -204,6 +205,7 @@ func (d *driver) discard(a *instance, cause string) {
 	var token []byte
 	if s != nil {
 		d.contain("ResumeToken", func() { token = s.ResumeToken() })
+		d.noteToken(s)
 	}
 	d.mu.Lock()
 	if d.agent == a {

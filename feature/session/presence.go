@@ -71,6 +71,12 @@ func (p *presence) resigned(session ahp.URI, clientID string) {
 func (p *presence) disposed(session ahp.URI, last *ahp.SessionState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if last == nil { // it could not be read
+		for clientID := range p.active {
+			p.forgetLocked(session, clientID)
+		}
+		return
+	}
 	for _, c := range last.ActiveClients {
 		p.forgetLocked(session, c.ClientID)
 	}
@@ -134,7 +140,17 @@ func isOver(c *host.Conn) bool {
 func (p *presence) lost(c *host.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	clientID := c.ClientID()
+	p.awaitLocked(c.ClientID())
+}
+
+// await gives a client that is not connected its time to return.
+func (p *presence) await(clientID string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.awaitLocked(clientID)
+}
+
+func (p *presence) awaitLocked(clientID string) {
 	if p.stopped || p.timers[clientID] != nil {
 		return
 	}

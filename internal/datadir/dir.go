@@ -16,6 +16,8 @@ const (
 	tokenName     = "token"
 	tokensName    = "tokens.yaml"
 	logName       = "host.log"
+	journalName   = "journal.db"
+	groupsName    = "groups"
 )
 
 // ErrExposed means that others than the owner could read or change what must be
@@ -80,6 +82,13 @@ func (d Dir) Path() string { return d.path }
 
 // LogPath is where a host in the background writes its log.
 func (d Dir) LogPath() string { return d.file(logName) }
+
+// JournalPath is where the host keeps what happened.
+func (d Dir) JournalPath() string { return d.file(journalName) }
+
+// GroupsPath is the directory in which the host notes the process groups it
+// runs.
+func (d Dir) GroupsPath() string { return d.file(groupsName) }
 
 // TokensPath is where the named tokens of the directory are kept.
 func (d Dir) TokensPath() string { return d.file(tokensName) }

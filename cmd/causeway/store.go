@@ -1,0 +1,45 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/causeway-ahp/causeway/internal/datadir"
+	"github.com/causeway-ahp/causeway/journal"
+	"github.com/causeway-ahp/causeway/journal/sqlite"
+	"github.com/spf13/pflag"
+)
+
+// storeOptions are the flags of serve about what is kept.
+type storeOptions struct {
+	sync string
+
+	every time.Duration // sync, parsed by check; 0: always
+}
+
+func (o *storeOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.sync, "sync", "1s", "how much a loss of power may cost: a `duration`, or 'always' for nothing")
+}
+
+func (o *storeOptions) check() (err error) {
+	if o.sync == "always" {
+		return nil
+	}
+	if o.every, err = time.ParseDuration(o.sync); err != nil || o.every < 10*time.Millisecond {
+		return usagef("--sync %q is neither 'always' nor a duration of at least 10ms, such as 1s", o.sync)
+	}
+	return nil
+}
+
+// openJournal opens the journal of a state directory.
+func openJournal(dir datadir.Dir, o *storeOptions) (journal.Store, error) {
+	store, err := sqlite.Open(dir.JournalPath(), sqlite.Options{Always: o.every == 0})
+	switch {
+	case errors.Is(err, sqlite.ErrNewer):
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("%w; 'causeway doctor --data %s' says more", err, dir.Path())
+	}
+	return store, nil
+}

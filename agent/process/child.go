@@ -45,13 +45,14 @@ func StartChild(c Command) (*Child, error) {
 	}
 	cmd := c.build()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0][0], pipes[1][1], pipes[2][1]
-	if err := cmd.Start(); err != nil {
+	g, err := launch(cmd)
+	if err != nil {
 		closeAll(opened)
 		return nil, fmt.Errorf("start program: %w", err)
 	}
 	closeAll([]*os.File{pipes[0][0], pipes[1][1], pipes[2][1]}) // the child has its own copies
 	p := &Child{
-		cmd: cmd, group: group{id: cmd.Process.Pid, exited: make(chan struct{})},
+		cmd: cmd, group: g,
 		in: pipes[0][1], out: pipes[1][0], errs: pipes[2][0], stderr: NewCapture(1<<62, stderrBytes),
 	}
 	go p.waitLoop()

@@ -9,6 +9,8 @@
 //   - A program is the leader of its own process group, and what this package
 //     starts has ended only when the group has: what it left in the background
 //     is ended with it.
+//   - With a ledger a group is on the disk before its program runs, and off it
+//     when all of it is gone. The next process ends what is still noted.
 //   - Reading never waits for whoever looks at the output, and what is kept of
 //     it is bounded.
 //   - A goroutine of this package ends with its program at the latest, plus the

@@ -18,6 +18,7 @@ const (
 type group struct {
 	id     int
 	exited chan struct{} // closed when the leader has ended
+	ledger *Ledger       // where it is noted, nil for nowhere
 }
 
 // signal sends to the group. An error says that nobody is left to hear it, or
@@ -43,6 +44,7 @@ func (g group) waitGone(limit time.Duration) bool {
 	defer poll.Stop()
 	for pause := time.Millisecond; ; pause = min(2*pause, maxPoll) {
 		if g.hasExited() && !Alive(g.id) {
+			g.ledger.forget(g.id)
 			return true
 		}
 		poll.Reset(pause)

@@ -57,11 +57,12 @@ func Start(c Command, out *Capture) (*Process, error) {
 	// Files are handed to the child as they are. Any other writer would make
 	// Wait wait for everybody who inherited the pipe.
 	cmd.Stdout, cmd.Stderr = w, w
-	if err := cmd.Start(); err != nil {
+	g, err := launch(cmd)
+	if err != nil {
 		_ = r.Close()
 		return nil, fmt.Errorf("start command: %w", err)
 	}
-	p := &Process{Out: out, cmd: cmd, pipe: r, group: group{id: cmd.Process.Pid, exited: make(chan struct{})}}
+	p := &Process{Out: out, cmd: cmd, pipe: r, group: g}
 	go p.waitLoop()
 	p.reader.Go(p.readLoop)
 	return p, nil

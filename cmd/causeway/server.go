@@ -113,6 +113,9 @@ func (s *server) build(ctx context.Context) (err error) {
 	s.services = service.New(relay)
 	s.forwards = tcp.New(tcp.Options{Allow: s.options.tcpRules, Log: s.log})
 	version := buildVersion()
+	if err := s.endLeftovers(); err != nil {
+		return err
+	}
 	store, err := openJournal(s.dir, &s.options.store)
 	if err != nil {
 		return err

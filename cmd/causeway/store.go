@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/causeway-ahp/causeway/agent/process"
 	"github.com/causeway-ahp/causeway/internal/datadir"
 	"github.com/causeway-ahp/causeway/journal"
 	"github.com/causeway-ahp/causeway/journal/sqlite"
@@ -42,4 +43,22 @@ func openJournal(dir datadir.Dir, o *storeOptions) (journal.Store, error) {
 		return nil, fmt.Errorf("%w; 'causeway doctor --data %s' says more", err, dir.Path())
 	}
 	return store, nil
+}
+
+// endLeftovers ends the processes a killed host left behind, and notes from now
+// on which ones this host starts.
+func (s *server) endLeftovers() error {
+	ledger, err := process.OpenLedger(s.dir.GroupsPath())
+	if err != nil {
+		return err
+	}
+	ended, err := ledger.EndLeftovers()
+	if err != nil {
+		s.log.Warn("what a killed host left behind could not all be ended", "err", err)
+	}
+	if ended > 0 {
+		s.log.Info("ended what a killed host left behind", "groups", ended)
+	}
+	process.Use(ledger)
+	return nil
 }

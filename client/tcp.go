@@ -118,7 +118,7 @@ func (c *Client) dialTCP(ctx context.Context, host string, port int, remote tcpA
 	if err != nil {
 		return nil, err
 	}
-	if !c.offersTCP() {
+	if !c.OffersTCP() {
 		return nil, ErrNoTCP
 	}
 	t := newTCPConn(c, l, remote, o.Window.limits())
@@ -133,8 +133,8 @@ func (c *Client) dialTCP(ctx context.Context, host string, port int, remote tcpA
 	return t, nil
 }
 
-// offersTCP reports whether the host has said that it opens TCP connections.
-func (c *Client) offersTCP() bool {
+// OffersTCP reports whether the host has said that it opens TCP connections.
+func (c *Client) OffersTCP() bool {
 	info := c.HostInfo()
 	if info == nil {
 		return false
@@ -206,6 +206,11 @@ func (t *TCPConn) RemoteAddr() net.Addr { return t.remote }
 func (t *TCPConn) Transferred() (sent, received int64) {
 	return t.sent.Load(), t.received.Load()
 }
+
+// Done is closed when nothing more can be read or written: after Close or Abort, a
+// reset, or the loss of the connection to the host. An end in order does not close
+// it.
+func (t *TCPConn) Done() <-chan struct{} { return t.done }
 
 // SetDeadline sets both deadlines. Calls that are past one fail with
 // os.ErrDeadlineExceeded; the connection stays usable.

@@ -140,12 +140,18 @@ func (o *outbox) ready() int {
 }
 
 // nextTurn takes out the subscription that waited longest, nil without one. It may
-// send: its window only opens meanwhile, since the writer alone charges it.
+// send: its window only opens meanwhile, since the writer alone charges it. One
+// that was nudged while its last frame was made may stand there with a window that
+// this frame has filled: it is passed over, and its credit lets it wait again.
 func (o *outbox) nextTurn() *windowed {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	w, _ := o.win.turns.Next()
-	return w
+	for {
+		w, ok := o.win.turns.Next()
+		if !ok || w.window.CanStart() {
+			return w
+		}
+	}
 }
 
 // again lets w wait for another turn, which comes when the journal has moved.

@@ -44,7 +44,7 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().String("data", "", "state `directory` (default: the user's own)")
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)
-	root.AddCommand(newRun(), newWatch(), newSessions(), newServe(), newStop(), newToken(), newVersion(), newBench())
+	root.AddCommand(newRun(), newWatch(), newSessions(), newForward(), newServe(), newStop(), newToken(), newVersion(), newBench())
 	addGroups(root)
 	return root
 }

@@ -41,6 +41,7 @@ const goRace = "atexit_sleep_ms=0"
 //	                             such as tkn=$TOKEN, or a header such as Host:x
 //	say DIR MESSAGE...           sends messages over the Unix socket, each after
 //	                             an answer to the one before
+//	address DIR VAR              sets VAR to the address of the host of DIR
 //	own DIR VAR                  sets VAR to the token of DIR
 //	env-from VAR FILE            sets VAR to the first line of a file
 //	mode FILE MODE               wants the permissions of a file
@@ -58,7 +59,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": scriptExits, "ready": scriptReady, "gone": scriptGone, "upgrade": scriptUpgrade,
-			"say": scriptSay, "own": scriptOwn, "env-from": scriptEnvFrom, "mode": scriptMode,
+			"say": scriptSay, "address": scriptAddress, "own": scriptOwn, "env-from": scriptEnvFrom, "mode": scriptMode,
 		},
 	})
 }
@@ -175,6 +176,13 @@ func scriptSay(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Logf("[answer]\n%s", answer)
 	}
 	ts.Check(c.Close(websocket.StatusNormalClosure, ""))
+}
+
+func scriptAddress(ts *testscript.TestScript, neg bool, args []string) {
+	scriptArgs(ts, neg, args, 2)
+	h, err := scriptDir(ts, args[0]).Find()
+	ts.Check(err)
+	ts.Setenv(args[1], h.Address)
 }
 
 func scriptOwn(ts *testscript.TestScript, neg bool, args []string) {

@@ -38,7 +38,7 @@ func (s *session) obituary() string {
 // What looks like a secret: a value behind a telling name, and a long word of
 // letters and digits.
 var (
-	namedSecret = regexp.MustCompile(`(?i)((?:api[-_ ]?key|token|secret|password|authorization|bearer|cookie)["']?\s*[:= ]\s*["']?)[^\s"',;]{4,}`)
+	namedSecret = regexp.MustCompile(`(?i)((?:key|token|secret|password|authorization|bearer|cookie)["']?\s*[:= ]\s*["']?)[^\s"',;]{4,}`)
 	longWord    = regexp.MustCompile(`[A-Za-z0-9_+/=-]{20,}`)
 	hasDigit    = regexp.MustCompile(`[0-9]`)
 )

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -97,6 +98,9 @@ func (p *Child) Write(b []byte) (int, error) { return p.in.Write(b) }
 
 // Exited is closed when the leader has ended.
 func (p *Child) Exited() <-chan struct{} { return p.group.exited }
+
+// Kill ends the group at once, without waiting. End is still to be called.
+func (p *Child) Kill() { p.group.signal(syscall.SIGKILL) }
 
 // End lets the child end by itself for a moment, then ends its group, and
 // returns when nothing of it is left. It is idempotent.

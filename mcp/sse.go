@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -42,6 +43,7 @@ const maxEventBytes = 64 << 20
 // eventParser cuts a stream into events, however it comes in pieces. Comments are
 // left out.
 type eventParser struct {
+	max     int // bytes of an event; 0: maxEventBytes
 	line    []byte
 	afterCR bool // a line feed that follows belongs to the carriage return
 	current event
@@ -57,7 +59,7 @@ func (p *eventParser) feed(piece []byte, emit func(event)) error {
 			piece = piece[1:]
 		}
 		p.afterCR = false
-		end := bytes.IndexAny(piece, "\r\n")
+		end := lineEnd(piece)
 		if end < 0 {
 			p.line = append(p.line, piece...)
 			return p.grow(len(piece))
@@ -73,9 +75,22 @@ func (p *eventParser) feed(piece []byte, emit func(event)) error {
 	return nil
 }
 
+// lineEnd is the index of the first carriage return or line feed, -1 if there is none.
+func lineEnd(piece []byte) int {
+	end := bytes.IndexByte(piece, '\n')
+	if end < 0 {
+		return bytes.IndexByte(piece, '\r')
+	}
+	if cr := bytes.IndexByte(piece[:end], '\r'); cr >= 0 {
+		return cr
+	}
+	return end
+}
+
 func (p *eventParser) grow(n int) error {
-	if p.size += n; p.size > maxEventBytes {
-		return fmt.Errorf("an event of the server is longer than %d bytes", maxEventBytes)
+	limit := cmp.Or(p.max, maxEventBytes)
+	if p.size += n; p.size > limit {
+		return fmt.Errorf("an event of the server is longer than %d bytes", limit)
 	}
 	return nil
 }

@@ -259,12 +259,12 @@ func (ep *endpoint) info() EndpointInfo {
 	}
 }
 
-// ErrNotDue means that a notification cannot be delivered again: it is on its
-// way already, or has no route.
+// ErrNotDue means that a notification cannot be delivered again: it is just on
+// its way, or has no route.
 var ErrNotDue = errors.New("cannot be redelivered")
 
-// Redeliver sends a notification again, dead or delivered: the same id and body,
-// a fresh schedule. route names another of its call's accepted routes; "" keeps
+// Redeliver sends a notification again, dead, delivered, or waiting for its next
+// attempt: the same id and body, a fresh schedule. route names another of its call's accepted routes; "" keeps
 // the one it had.
 func (k *Desk) Redeliver(ctx context.Context, id, route string) error {
 	return k.store.Update(ctx, func(tx Tx) error { return k.redeliver(tx, id, route) })
@@ -275,7 +275,8 @@ func (k *Desk) redeliver(tx Tx, id, route string) error {
 	if err != nil {
 		return err
 	}
-	if d.State != deliveryDead && d.State != deliveryDelivered {
+	idle := d.State == deliveryPending && d.Owner == ""
+	if !idle && d.State != deliveryDead && d.State != deliveryDelivered {
 		return fmt.Errorf("notification %s %w: it is %s", id, ErrNotDue, d.State)
 	}
 	c, err := get[call](tx, Calls, d.Call)

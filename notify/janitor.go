@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -36,69 +37,95 @@ func (e *Engine) janitorLoop() {
 // next turn.
 func (e *Engine) clean(ctx context.Context, now time.Time) error {
 	for more := true; more; {
+		var orphans []orphan
 		err := e.update(ctx, func(tx Tx) (err error) {
-			more, err = e.cleanSome(tx, now)
+			more, orphans, err = e.cleanSome(tx, now)
 			return err
 		})
 		if err != nil {
 			return err
 		}
+		for _, o := range orphans {
+			if err := e.opts.Secrets.Delete(ctx, o.principal, o.ref); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
-func (e *Engine) cleanSome(tx Tx, now time.Time) (more bool, err error) {
+// orphan is a secret that came with a call which is not kept any more.
+type orphan struct{ principal, ref string }
+
+// orphans are the secrets that came with a call.
+func (c *call) orphans() (list []orphan) {
+	for i := range c.Routes {
+		refs := []string{c.Routes[i].SecretRef}
+		for _, h := range c.Routes[i].Headers {
+			refs = append(refs, h.SecretRef)
+		}
+		for _, ref := range refs {
+			if c.Install == "" && strings.HasPrefix(ref, secretPrefix) {
+				list = append(list, orphan{c.Principal, ref})
+			}
+		}
+	}
+	return list
+}
+
+func (e *Engine) cleanSome(tx Tx, now time.Time) (more bool, orphans []orphan, err error) {
 	for state, keep := range map[string]time.Duration{
 		deliveryDead: e.limits.KeepDead, deliveryDelivered: e.limits.KeepCalls,
 		deliveryFolded: time.Hour, deliveryLost: e.limits.KeepCalls,
 	} {
 		old, err := tx.Find(Deliveries, Query{Where: []Cond{{ByState, state}}, CreatedBefore: now.Add(-keep), Order: OrderCreated, Limit: janitorBatch})
 		if err != nil {
-			return false, err
+			return false, nil, err
 		}
 		for _, r := range old {
 			if err := removeDelivery(tx, r.ID); err != nil {
-				return false, err
+				return false, nil, err
 			}
 		}
 		more = more || len(old) == janitorBatch
 	}
-	some, err := e.cleanCalls(tx, now)
+	some, orphans, err := e.cleanCalls(tx, now)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
-	return more || some, e.evictDead(tx)
+	return more || some, orphans, e.evictDead(tx)
 }
 
 // cleanCalls removes ended calls of which no delivery is left.
-func (e *Engine) cleanCalls(tx Tx, now time.Time) (more bool, err error) {
+func (e *Engine) cleanCalls(tx Tx, now time.Time) (more bool, orphans []orphan, err error) {
 	for _, state := range []string{callEnded, callSuperseded, callFiltered} {
-		old, err := tx.Find(Calls, Query{
+		old, err := find[call](tx, Calls, Query{
 			Where: []Cond{{ByState, state}}, CreatedBefore: now.Add(-e.limits.KeepCalls - e.limits.CallTimeout), Order: OrderCreated, Limit: janitorBatch,
 		})
 		if err != nil {
-			return false, err
+			return false, nil, err
 		}
 		removed := 0
-		for _, r := range old {
-			left, err := tx.Count(Deliveries, Query{Where: []Cond{{ByParent, r.ID}}, Limit: 1})
+		for _, c := range old {
+			left, err := tx.Count(Deliveries, Query{Where: []Cond{{ByParent, c.ID}}, Limit: 1})
 			if err != nil {
-				return false, err
+				return false, nil, err
 			}
 			if left > 0 {
 				continue
 			}
 			removed++
-			if err := tx.Delete(Results, r.ID); err != nil {
-				return false, err
+			orphans = append(orphans, c.orphans()...)
+			if err := tx.Delete(Results, c.ID); err != nil {
+				return false, nil, err
 			}
-			if err := tx.Delete(Calls, r.ID); err != nil {
-				return false, err
+			if err := tx.Delete(Calls, c.ID); err != nil {
+				return false, nil, err
 			}
 		}
 		more = more || len(old) == janitorBatch && removed > 0
 	}
-	return more, nil
+	return more, orphans, nil
 }
 
 // evictDead removes the oldest dead letters of principals that have too many.

@@ -45,6 +45,9 @@ const goRace = "atexit_sleep_ms=0"
 //	own DIR VAR                  sets VAR to the token of DIR
 //	env-from VAR FILE            sets VAR to the first line of a file
 //	mode FILE MODE               wants the permissions of a file
+//	hook VAR FILE STATUS...      receives webhooks: VAR is its URL, each answer has
+//	                             the next status, each request is a line of FILE
+//	json-env VAR FILE NAME [N]   sets VAR to a member of the object in line N of FILE
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -60,6 +63,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": scriptExits, "ready": scriptReady, "gone": scriptGone, "upgrade": scriptUpgrade,
 			"say": scriptSay, "address": scriptAddress, "own": scriptOwn, "env-from": scriptEnvFrom, "mode": scriptMode,
+			"hook": scriptHook, "json-env": scriptJSONEnv,
 		},
 	})
 }

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"github.com/causeway-ahp/causeway/internal/datadir"
+	"github.com/causeway-ahp/causeway/notify"
+	"github.com/causeway-ahp/causeway/notify/secretdir"
+	"github.com/causeway-ahp/causeway/notify/sqlite"
+	"github.com/causeway-ahp/causeway/notify/webhook"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// drainTimeout is how long attempts in flight are waited for at the end of a
+// process.
+const drainTimeout = 15 * time.Second
+
+// notifier is the notification engine of this process on a data directory, with
+// everything it stands on. Host, gateways and 'causeway notify' share notify.db.
+type notifier struct {
+	engine  *notify.Engine
+	desk    *notify.Desk
+	secrets *secretdir.Dir
+	store   *sqlite.Store
+	hook    *webhook.Webhook
+}
+
+// notifierOptions are what differs between the commands that have an engine.
+type notifierOptions struct {
+	allow   []string              // --allow-webhook
+	log     *slog.Logger          // nil: none
+	metrics prometheus.Registerer // nil: none
+	limits  notify.Limits
+}
+
+// openStore opens notify.db and the secrets beside it, without an engine.
+func openStore(ctx context.Context, dir datadir.Dir, allow []string) (n *notifier, err error) {
+	var o webhook.Options
+	for _, prefix := range allow {
+		rule, err := webhook.ParseRule(prefix)
+		if err != nil {
+			return nil, usagef("--allow-webhook: %w", err)
+		}
+		o.Allow = append(o.Allow, rule)
+	}
+	n = &notifier{hook: webhook.New(o)}
+	if n.secrets, err = secretdir.Open(filepath.Join(dir.Path(), "notify-secrets")); err != nil {
+		return nil, err
+	}
+	if n.store, err = sqlite.Open(ctx, filepath.Join(dir.Path(), "notify.db")); err != nil {
+		return nil, err
+	}
+	n.desk = notify.NewDesk(n.store, n.hook)
+	return n, nil
+}
+
+// openNotifier starts an engine on a data directory. It delivers also what other
+// processes have left there.
+func openNotifier(ctx context.Context, dir datadir.Dir, o notifierOptions) (*notifier, error) {
+	n, err := openStore(ctx, dir, o.allow)
+	if err != nil {
+		return nil, err
+	}
+	n.engine, err = notify.New(context.WithoutCancel(ctx), notify.Options{
+		Store: n.store, Secrets: n.secrets, Types: []notify.RouteType{n.hook}, Limits: o.limits, Log: o.log, Metrics: o.metrics,
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start the notification engine: %w", err), n.close(ctx))
+	}
+	return n, nil
+}
+
+// close ends the engine in order: attempts in flight are waited for, what is due
+// is left to the next process on the directory.
+func (n *notifier) close(ctx context.Context) error {
+	var err error
+	if n.engine != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+		defer cancel()
+		err = n.engine.Shutdown(ctx)
+	}
+	n.hook.Close()
+	return errors.Join(err, n.store.Close())
+}

@@ -170,7 +170,7 @@ func (r *Registration) call(ctx context.Context, in relayed, mark <-chan struct{
 	if !r.begin() {
 		return nil, ahp.ErrClientServiceLimitExceeded
 	}
-	defer r.end()
+	defer r.done()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(r.ctx, func() { cancel(ErrClosed) })()
@@ -205,7 +205,7 @@ func (r *Registration) begin() bool {
 	return true
 }
 
-func (r *Registration) end() {
+func (r *Registration) done() {
 	r.running.Add(-1)
 	r.calls.Done()
 }

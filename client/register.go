@@ -230,7 +230,7 @@ func (r *Registration) registered(l *link, result jsontext.Value) {
 	defer r.c.mu.Unlock()
 	if r.closed {
 		r.link = l
-		r.c.goLocked(func() { l.unregister(answer.ServiceID) })
+		r.c.goLocked(func() { l.unregister(answer.ServiceID) }) // sending takes the lock
 		return
 	}
 	l.served[answer.ServiceID] = r
@@ -257,9 +257,15 @@ func (r *Registration) failed(l *link, err error) bool {
 	return r.times > 0
 }
 
+// unregister tells the host. When it cannot, the end of the connection does.
 func (l *link) unregister(id string) {
-	params := ahp.UnregisterServiceParams{Channel: ahp.ClientServicesURI, ServiceID: id}
-	_ = l.call(l.ctx, ahp.MethodUnregisterService, params, nil) // the end of the connection does it as well
+	params, err := ahp.Marshal(ahp.UnregisterServiceParams{Channel: ahp.ClientServicesURI, ServiceID: id})
+	if err != nil { // an id always encodes
+		return
+	}
+	_, _ = l.rpc.Start(jsonrpc.Request{
+		Method: ahp.MethodUnregisterService, Params: params, Settled: func(jsontext.Value, error) {},
+	})
 }
 
 // registerLocked registers every service on a new connection, and wakes who waits
@@ -340,22 +346,27 @@ func (r *Registration) Stats() RegistrationStats {
 	}
 }
 
+// end takes the service out of the tables and tells where it was registered.
+func (r *Registration) end() (l *link, id string) {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	l, id = r.link, r.id
+	if id != "" {
+		delete(l.served, id)
+	}
+	r.closed, r.id, r.link = true, "", nil
+	delete(r.c.registrations, r)
+	r.changed.signal()
+	return l, id
+}
+
 // Close takes the service away from the host, ends the contexts of its handlers
 // and waits for them; a handler must not call it. Notifications that still wait
 // are dropped. It returns nil always.
 func (r *Registration) Close() error {
-	r.c.mu.Lock()
-	if !r.closed {
-		r.closed = true
-		delete(r.c.registrations, r)
-		if l, id := r.link, r.id; id != "" {
-			delete(l.served, id)
-			r.c.goLocked(func() { l.unregister(id) })
-		}
-		r.id, r.link = "", nil
-		r.changed.signal()
+	if l, id := r.end(); id != "" {
+		l.unregister(id) // before the calls that end now are answered: the host fails them
 	}
-	r.c.mu.Unlock()
 	r.cancel(ErrClosed)
 	r.deliver.Wait()
 	r.calls.Wait()

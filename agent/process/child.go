@@ -2,6 +2,7 @@ package process
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -27,6 +28,7 @@ type Child struct {
 	out    *os.File // its output
 	errs   *os.File // its error output
 	stderr *Capture
+	copy   io.Writer // of the error output; nil: nobody
 	reader sync.WaitGroup
 	ending sync.Once
 }
@@ -54,7 +56,7 @@ func StartChild(c Command) (*Child, error) {
 	closeAll([]*os.File{pipes[0][0], pipes[1][1], pipes[2][1]}) // the child has its own copies
 	p := &Child{
 		cmd: cmd, group: g,
-		in: pipes[0][1], out: pipes[1][0], errs: pipes[2][0], stderr: NewCapture(1<<62, stderrBytes),
+		in: pipes[0][1], out: pipes[1][0], errs: pipes[2][0], stderr: NewCapture(1<<62, stderrBytes), copy: c.Stderr,
 	}
 	go p.waitLoop()
 	p.reader.Go(p.stderrLoop)
@@ -83,6 +85,9 @@ func (p *Child) stderrLoop() {
 		n, err := p.errs.Read(buf)
 		if n > 0 {
 			_, _ = p.stderr.Write(buf[:n]) // its limit is never reached
+			if p.copy != nil {
+				_, _ = p.copy.Write(buf[:n]) // whoever shows it has lost interest
+			}
 		}
 		if err != nil {
 			return

@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"sync"
@@ -15,6 +16,8 @@ type Command struct {
 	Argv []string // Argv[0] is looked up in the host's PATH
 	Dir  string
 	Env  []string // all of it; nothing is inherited
+	// Stderr gets a copy of what a Child writes to its error output; nil: nobody.
+	Stderr io.Writer
 }
 
 // build makes the command the leader of a group of its own.

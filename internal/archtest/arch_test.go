@@ -40,6 +40,7 @@ var floors = map[string]int{
 	"feature/service":     4,
 	"feature/session":     4,
 	"feature/tcp":         4,
+	"service/program":     5,
 	"client":              5,
 	"mcp":                 5,
 	"policy":              5,
@@ -64,6 +65,7 @@ var neighbours = map[string]string{
 	"agent/shell -> agent":             "an agent implements agent.Provider",
 	"agent/acp -> agent":               "an agent implements agent.Provider",
 	"agent/acp -> agent/process":       "agents and their commands end as process groups",
+	"service/program -> client":        "a program is registered as a service of a client",
 	"agent/shell -> agent/process":     "commands end as process groups",
 	"host/endpoint -> host":            "the door hands connections to the host",
 }

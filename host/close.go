@@ -25,6 +25,7 @@ const (
 	CloseBinary      CloseCause = "binary"       // a message that is not text
 	CloseProtocol    CloseCause = "protocol"     // the carrier's rules were broken
 	CloseFlood       CloseCause = "flood"        // it sends faster than it may, for too long
+	CloseInternal    CloseCause = "internal"     // the host could not go on
 	CloseFlow        CloseCause = "flow-control" // the rules of windowed delivery were broken
 	CloseSilent      CloseCause = "silent"       // the peer stopped answering
 	ClosePeer        CloseCause = "peer"         // the peer went away

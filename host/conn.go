@@ -87,6 +87,20 @@ func (c *Conn) pushLocked(it item) {
 	}
 }
 
+// pushToLocked queues an item about a channel for this connection alone: into the
+// window of a windowed subscription, where it is data like any other (AHP core,
+// 12.2), and in the one order otherwise.
+func (c *Conn) pushToLocked(ch *channel, it item) {
+	s := c.subs[ch.uri]
+	if s == nil || s.win == nil {
+		c.pushLocked(it)
+		return
+	}
+	if !c.out.pushWindowed(s.win, it) {
+		c.fail(CloseOverflow, nil)
+	}
+}
+
 // send queues a message of jsonrpc behind everything so far.
 func (c *Conn) send(msg []byte) error {
 	if !c.out.push(item{msg: msg, seq: 0}) {
@@ -126,6 +140,9 @@ func (c *Conn) leave() {
 	h := c.h
 	h.seq.mu.Lock()
 	var gone []ahp.URI
+	if c.lineage != nil && c.lineage.conn == c {
+		c.lineage.windows = windowsOf(c.subs)
+	}
 	for uri, s := range c.subs {
 		s.ch.removeSubscriberLocked(s)
 		gone = append(gone, uri)

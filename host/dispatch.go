@@ -143,7 +143,7 @@ func (h *Host) rejectLocked(st *step, c *Conn, ch *channel, d *dispatched, reaso
 	markLocked(st, ch, echo.Seq, echo.Origin)
 	h.recordLocked(st)
 	h.metrics.rejected.Inc()
-	c.pushLocked(item{place: h.seq.placeLocked(), seq: echo.Seq, msg: appendActionMessage(nil, &echo, reason)})
+	c.pushToLocked(ch, item{place: h.seq.placeLocked(), seq: echo.Seq, msg: appendActionMessage(nil, &echo, reason)})
 }
 
 // repeatLocked answers a dispatch that was processed before: with its stored
@@ -151,7 +151,7 @@ func (h *Host) rejectLocked(st *step, c *Conn, ch *channel, d *dispatched, reaso
 func (h *Host) repeatLocked(st *step, c *Conn, ch *channel, d *dispatched) {
 	h.metrics.dropped.WithLabelValues("repeated_dispatch").Inc()
 	if rec := h.journal.Find(c.lineage.id, d.clientSeq); rec != nil && rec.Channel == ch.uri {
-		c.pushLocked(item{place: h.seq.placeLocked(), seq: rec.Seq, msg: appendActionMessage(nil, rec, "")})
+		c.pushToLocked(ch, item{place: h.seq.placeLocked(), seq: rec.Seq, msg: appendActionMessage(nil, rec, "")})
 		return
 	}
 	h.rejectLocked(st, c, ch, d, "already processed")

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/flow"
 )
 
 // lineage is what one initialize starts and every reconnect continues: a client
@@ -20,6 +21,8 @@ type lineage struct {
 	place  *list.Element // among those away
 	seen   bool          // high is set
 	high   uint64        // the highest clientSeq processed
+
+	windows map[ahp.URI]flow.Limits // of its windowed subscriptions when it was last connected
 }
 
 // seenLocked reports whether clientSeq was processed before, and otherwise marks

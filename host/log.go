@@ -178,6 +178,8 @@ type subscription struct {
 	ch   *channel
 	conn *Conn
 
+	win *logSource // nil for ordinary delivery
+
 	// counted is the newest entry the outbox has accounted for.
 	counted atomic.Pointer[entry]
 

@@ -23,6 +23,7 @@ type item struct {
 	ticket  *ticket
 	// opens are windowed subscriptions whose data may follow this item.
 	opens []*windowed
+	cost  int64 // of an item of a windowed subscription, as it was counted
 }
 
 // outbox is what waits for one connection. Envelopes are not copied into it:
@@ -99,6 +100,9 @@ var settled = &entry{nth: 1<<63 - 1}
 // whatever the order, and not at all once the subscription is over. The result
 // is that of add.
 func (o *outbox) offer(s *subscription, e *entry) bool {
+	if s.win != nil {
+		return o.offerWindowed(s.win, e)
+	}
 	for {
 		old := s.counted.Load()
 		if old.nth >= e.nth {
@@ -176,12 +180,15 @@ func (o *outbox) detach(s *subscription) {
 func (o *outbox) end(s *subscription) {
 	o.mu.Lock()
 	s.ended = true
+	if s.win != nil {
+		o.joinLocked(s.win.w)
+	}
 	o.mu.Unlock()
 	o.signal()
 }
 
-// empty reports whether nothing waits.
-func (o *outbox) empty() bool { return o.count.Load() <= 0 }
+// empty reports whether nothing waits but for windows, which may never open.
+func (o *outbox) empty() bool { return o.count.Load() <= o.win.held.Load() }
 
 // close drops everything and refuses what comes.
 func (o *outbox) close() {
@@ -196,8 +203,12 @@ func (o *outbox) close() {
 	for _, s := range o.subs {
 		o.settleLocked(s)
 	}
+	var finish []func()
 	for _, w := range o.win.byURI {
 		w.over = true
+		if l, ok := w.src.(*logSource); ok {
+			finish = append(finish, o.emptyLocked(l))
+		}
 	}
 	o.direct, o.head, o.urgent, o.subs, o.due = nil, 0, nil, nil, nil
 	o.win.byURI, o.win.credits, o.win.turns = nil, nil, flow.Turns[*windowed]{}
@@ -206,6 +217,9 @@ func (o *outbox) close() {
 	o.mu.Unlock()
 	for _, it := range items {
 		it.finish()
+	}
+	for _, f := range finish {
+		f()
 	}
 	o.signal()
 }

@@ -11,18 +11,21 @@ type plan struct {
 	cursors  bool // answer in the form with an outcome for each channel
 	snapshot bool // the other form: snapshots, not replay
 	opened   []*subscription
+	ordinary []*subscription // those opened that are not windowed
 	resumed  []*subscription // those opened that are replayed
 	missing  []ahp.URI
 	replay   []*journal.Record
 	snaps    []*snapshot // of those opened that are not
 	unread   []ahp.URI   // of those, the ones that must be loaded first
+	windowed bool        // the request speaks of windows
+	windows  []ahp.WindowResult
 }
 
 // planLocked opens the wanted channels and decides between replay and
 // snapshots: for all at once, or for each in the form with cursors.
 func (c *Conn) planLocked(w wantedChannels) *plan {
 	h := c.h
-	p := &plan{h: h, cursors: w.cursors, snapshot: w.after > h.seq.seq}
+	p := &plan{h: h, cursors: w.cursors, snapshot: w.after > h.seq.seq, windowed: w.windows != nil}
 	oldest := h.journal.Oldest()
 	after := make(map[ahp.URI]uint64, len(w.list))
 	var fresh []*subscription
@@ -33,6 +36,16 @@ func (c *Conn) planLocked(w wantedChannels) *plan {
 			p.missing = append(p.missing, want.uri)
 			continue
 		}
+		if lastApplied, windowed := w.windows[want.uri]; windowed {
+			limits, known := w.limits[want.uri]
+			switch {
+			case !known:
+				p.missing = append(p.missing, want.uri)
+			case !c.subscribedLocked(ch):
+				p.windowedLocked(c, ch, limits, lastApplied)
+			}
+			continue
+		}
 		if ch.scheme.Class == Volatile {
 			volatile = append(volatile, want.uri)
 			continue
@@ -41,7 +54,7 @@ func (c *Conn) planLocked(w wantedChannels) *plan {
 			continue
 		}
 		s := c.openLocked(ch)
-		p.opened = append(p.opened, s)
+		p.opened, p.ordinary = append(p.opened, s), append(p.ordinary, s)
 		if !h.resumableLocked(ch, want, oldest) {
 			fresh = append(fresh, s)
 			continue
@@ -51,7 +64,7 @@ func (c *Conn) planLocked(w wantedChannels) *plan {
 	}
 	p.snapshot = p.snapshot || len(fresh) > 0
 	if !p.cursors && p.snapshot || !p.replayLocked(after) {
-		p.snapshot, fresh, p.resumed = true, p.opened, nil
+		p.snapshot, fresh, p.resumed = true, p.ordinary, nil
 	}
 	for _, s := range fresh {
 		if s.ch.state == nil {
@@ -140,21 +153,28 @@ func (p *plan) undoLocked() {
 	for _, s := range p.opened {
 		delete(s.conn.subs, s.ch.uri)
 		s.ch.removeSubscriberLocked(s)
+		if s.win != nil {
+			s.conn.closeWindowed(s.win)
+		}
 	}
 	p.release()
 }
 
 // result encodes the answer in the caller's form.
-func (p *plan) result() ([]byte, error) {
+func (p *plan) result() (out []byte, err error) {
 	switch {
 	case p.cursors:
-		return p.perChannel()
+		out, err = p.perChannel()
 	case p.snapshot:
-		return p.snapshots()
+		out, err = p.snapshots()
+	default:
+		out = appendEnvelopes([]byte(`{"type":"replay","actions":`), p.replay)
+		out = appendURIs(append(out, `,"missing":`...), p.missing)
 	}
-	out := appendEnvelopes([]byte(`{"type":"replay","actions":`), p.replay)
-	out = append(out, `,"missing":`...)
-	return append(appendURIs(out, p.missing), '}'), nil
+	if err == nil {
+		out, err = p.appendWindows(out)
+	}
+	return append(out, '}'), err
 }
 
 // snapshots encodes the snapshot variant. Its missing is an addition that older
@@ -164,7 +184,7 @@ func (p *plan) snapshots() ([]byte, error) {
 	if err == nil && len(p.missing) > 0 {
 		out = appendURIs(append(out, `,"missing":`...), p.missing)
 	}
-	return append(out, '}'), err
+	return out, err
 }
 
 // perChannel encodes the form with one outcome for each channel.
@@ -188,7 +208,7 @@ func (p *plan) perChannel() (out []byte, err error) {
 	for _, uri := range p.missing {
 		out = append(appendOutcome(out, ahp.ReconnectMissing, uri), '}')
 	}
-	return append(out, `]}`...), nil
+	return append(out, ']'), nil
 }
 
 // appendOutcome begins the outcome of one channel.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/flow"
 	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -51,6 +52,7 @@ func (c *Conn) prepareLocked(clientID string, want wantedChannels) (*lineage, *p
 			h.seq.mu.Unlock()
 			return nil, nil, err
 		}
+		want.limits = l.windowsLocked()
 		p := c.planLocked(want)
 		if len(p.unread) == 0 {
 			return l, p, nil
@@ -78,6 +80,8 @@ type wantedChannels struct {
 	after   uint64 // the connection-wide number
 	cursors bool   // each channel has its own number; answer in that form
 	list    []wantedChannel
+	windows map[ahp.URI]*uint64 // those that recover windowed, by their last action; nil: none asked
+	limits  map[ahp.URI]flow.Limits
 }
 
 // wantedChannel is a channel and the number the client has it at.
@@ -104,6 +108,9 @@ func (c *Conn) wanted(p *ahp.ReconnectParams) (w wantedChannels, err error) {
 		}
 		w.cursors = w.cursors || want.object
 		w.list = append(w.list, want)
+	}
+	if err := w.addWindows(p.Windows); err != nil {
+		return w, err
 	}
 	if w.cursors {
 		return w, w.checkCursors()

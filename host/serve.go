@@ -196,18 +196,23 @@ func (c *Conn) waitForWork(waitFor uint64) bool {
 // know of is left out here, since a log is shared by all its readers.
 func (c *Conn) materialize(batch [][]byte, out []outgoing) [][]byte {
 	for i := range out {
-		msg := out[i].msg
-		switch {
-		case out[i].entry != nil:
-			if about := out[i].entry.about; about == "" || c.h.policy.Allow(c.principal, OpSee, about) {
-				msg = out[i].entry.wire()
-			}
-		case out[i].render != nil:
-			msg = out[i].render()
-		}
-		if msg != nil {
+		if msg := c.encode(&out[i]); msg != nil {
 			batch = append(batch, msg)
 		}
 	}
 	return batch
+}
+
+// encode returns the message, nil when there is none for this principal.
+func (c *Conn) encode(out *outgoing) []byte {
+	switch {
+	case out.entry != nil:
+		if about := out.entry.about; about == "" || c.h.policy.Allow(c.principal, OpSee, about) {
+			return out.entry.wire()
+		}
+		return nil
+	case out.render != nil:
+		return out.render()
+	}
+	return out.msg
 }

@@ -21,11 +21,6 @@ func (c *Conn) subscribe(m jsonrpc.Message) jsonrpc.Reply {
 	if err := checkDelivery(&p); err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
-	if p.FlowControl != nil {
-		if _, err := c.h.lower(p.FlowControl, p.Channel); err != nil {
-			return jsonrpc.Reply{Err: err}
-		}
-	}
 	uri := normalRoot(p.Channel)
 	h := c.h
 	if s := c.out.stream([]byte(uri)); s != nil {
@@ -42,24 +37,36 @@ func (c *Conn) subscribe(m jsonrpc.Message) jsonrpc.Reply {
 		h.seq.mu.Unlock()
 		return jsonrpc.Reply{Err: missingError(uri)}
 	}
+	old := c.subs[uri]
+	if old == nil && len(c.subs) >= h.limits.SubscriptionsPerConn {
+		h.seq.mu.Unlock()
+		return jsonrpc.Reply{Err: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "at most %d subscriptions", h.limits.SubscriptionsPerConn)}
+	}
+	opened, err := c.subscribeLocked(m, &p, ch, old)
+	h.seq.mu.Unlock()
+	if err != nil {
+		return jsonrpc.Reply{Err: err}
+	}
+	c.tellSubscribed(opened)
+	return jsonrpc.Reply{Taken: true}
+}
+
+// subscribeLocked answers a subscribe to a channel that may be seen.
+func (c *Conn) subscribeLocked(m jsonrpc.Message, p *ahp.SubscribeParams, ch *channel, old *subscription) (opened []*subscription, err error) {
+	if p.FlowControl != nil || old != nil && old.win != nil {
+		return c.subscribeWindowedLocked(m, p, ch, old)
+	}
 	// A repeated subscribe gets a fresh snapshot (AHP core, 17, 8). Its cursor
 	// stays where it is: what waits leaves before the snapshot, own echoes too.
-	var opened []*subscription
-	if c.subs[uri] == nil {
-		if len(c.subs) >= h.limits.SubscriptionsPerConn {
-			h.seq.mu.Unlock()
-			return jsonrpc.Reply{Err: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "at most %d subscriptions", h.limits.SubscriptionsPerConn)}
-		}
+	if old == nil {
 		opened = append(opened, c.openLocked(ch))
 	}
-	snap := h.snapshotLocked(ch, viewOf(p.View))
+	snap := c.h.snapshotLocked(ch, viewOf(p.View))
 	c.answerLocked(m.ID, func() ([]byte, error) {
 		result, err := snap.append([]byte(`{"snapshot":`))
 		return append(result, '}'), err
 	}, snap.release, opened...)
-	h.seq.mu.Unlock()
-	c.tellSubscribed(opened)
-	return jsonrpc.Reply{Taken: true}
+	return opened, nil
 }
 
 // checkDelivery refuses delivery options that make no sense. Nothing is buffered
@@ -101,6 +108,10 @@ func (c *Conn) openLocked(ch *channel) *subscription {
 func (c *Conn) closeLocked(s *subscription) {
 	delete(c.subs, s.ch.uri)
 	s.ch.removeSubscriberLocked(s)
+	if s.win != nil {
+		c.closeWindowed(s.win)
+		return
+	}
 	c.out.detach(s)
 }
 
@@ -114,7 +125,16 @@ func (c *Conn) answerLocked(id jsonrpc.ID, result func() ([]byte, error), releas
 		}
 		return jsonrpc.AppendResult(make([]byte, 0, len(body)+64), id, body)
 	}
-	if !c.out.attach(item{place: c.h.seq.place, seq: c.h.seq.seq, render: render, done: release}, opened...) {
+	it := item{place: c.h.seq.place, seq: c.h.seq.seq, render: render, done: release}
+	ordinary := opened[:0:0]
+	for _, s := range opened {
+		if s.win != nil {
+			it.opens = append(it.opens, s.win.w)
+		} else {
+			ordinary = append(ordinary, s)
+		}
+	}
+	if !c.out.attach(it, ordinary...) {
 		c.fail(CloseOverflow, nil)
 	}
 }
@@ -166,6 +186,7 @@ func (c *Conn) unsubscribe(params jsontext.Value) {
 	}
 	c.h.seq.mu.Unlock()
 	if s == nil {
+		c.closeDraining(uri)
 		return
 	}
 	c.h.tellUnsubscribed(c, uri)

@@ -55,3 +55,27 @@ func (c *Conn) answerWindowed(id jsonrpc.ID, it item, w *windowed) error {
 	c.pushLocked(it)
 	return nil
 }
+
+// subscribeWindowedLocked answers a subscribe that is, or meets, a windowed one.
+func (c *Conn) subscribeWindowedLocked(m jsonrpc.Message, p *ahp.SubscribeParams, ch *channel, old *subscription) ([]*subscription, error) {
+	if old != nil {
+		return nil, errSubscribed
+	}
+	toClient, err := c.h.lower(p.FlowControl, ch.uri)
+	if err != nil {
+		return nil, err
+	}
+	s := c.openWindowedLocked(ch, toClient, viewOf(p.View))
+	s.win.snap = c.h.snapshotLocked(ch, s.win.view)
+	limits := s.win.w.limits()
+	c.answerLocked(m.ID, func() ([]byte, error) { return ahp.Marshal(ahp.SubscribeResult{FlowControl: &limits}) }, nil, s)
+	return []*subscription{s}, nil
+}
+
+// closeDraining ends a windowed subscription whose channel is gone and which still
+// sends what came before that.
+func (c *Conn) closeDraining(uri ahp.URI) {
+	if w := c.out.window([]byte(uri)); w != nil {
+		c.closeWindowed(w.src.(*logSource)) // a private one would have been found before
+	}
+}

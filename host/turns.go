@@ -16,27 +16,31 @@ type windows struct {
 	byURI   map[ahp.URI]*windowed
 	streams map[ahp.URI]*Stream // of private channels, from their creation on
 	turns   flow.Turns[*windowed]
-	credits []*windowed // those that owe a credit
-	text    []byte      // scratch for credits, until the next take
+	credits []*windowed  // those that owe a credit
+	held    atomic.Int64 // own items that wait for windows, of all that are counted
+	text    []byte       // scratch for credits, until the next take
 }
 
 // openWindow adds a windowed subscription. Its data may leave once answer, the
 // item that answers its subscribe, was taken.
 func (o *outbox) openWindow(w *windowed) bool {
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.closed {
-		return false
-	}
-	if o.win.byURI == nil {
-		o.win.byURI = make(map[ahp.URI]*windowed)
-	}
+	finish := func() {}
 	if old := o.win.byURI[w.uri]; old != nil { // of a channel that is gone and was made anew
 		o.dropWindowLocked(old)
+		finish = o.emptyLocked(old.src.(*logSource))
 	}
-	o.win.byURI[w.uri] = w
-	o.win.any.Store(true)
-	return true
+	open := !o.closed
+	if open {
+		if o.win.byURI == nil {
+			o.win.byURI = make(map[ahp.URI]*windowed)
+		}
+		o.win.byURI[w.uri] = w
+		o.win.any.Store(true)
+	}
+	o.mu.Unlock()
+	finish()
+	return open
 }
 
 // closeWindow ends a windowed subscription: what it has not sent is dropped.

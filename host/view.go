@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"strings"
+	"sync"
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/journal"
@@ -94,8 +95,21 @@ func (h *Host) fetchTurns(_ context.Context, r *Request) jsonrpc.Reply {
 	if err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
-	h.sendAloneLocked(r.Conn, ch, loaded)
-	return jsonrpc.Reply{Result: struct{}{}}
+	if s := r.Conn.subs[ch.uri]; s == nil || s.win == nil {
+		h.sendAloneLocked(r.Conn, ch, loaded, nil)
+		return jsonrpc.Reply{Result: struct{}{}}
+	}
+	// The page goes through the window, and the answer still comes behind it.
+	sent := make(chan struct{})
+	h.sendAloneLocked(r.Conn, ch, loaded, sync.OnceFunc(func() { close(sent) }))
+	return jsonrpc.Reply{Later: func(ctx context.Context) (any, error) {
+		select {
+		case <-sent:
+			return struct{}{}, nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}}
 }
 
 // pageBefore returns the turns before the cursor, or the newest without one.
@@ -127,14 +141,15 @@ func (h *Host) pageBefore(ch *channel, cursor *string) (*ahp.ChatTurnsLoaded, er
 
 // sendAloneLocked numbers an action for one connection. Nobody else sees it and
 // the state does not change; the journal keeps a bare mark of its number.
-func (h *Host) sendAloneLocked(c *Conn, ch *channel, a ahp.Action) {
+// Sent, if it is not nil, is called when the message has left or never will.
+func (h *Host) sendAloneLocked(c *Conn, ch *channel, a ahp.Action, sent func()) {
 	rec := &journal.Record{Seq: h.seq.nextLocked(), Channel: ch.uri}
 	var st step
 	markLocked(&st, ch, rec.Seq, journal.Origin{})
 	h.recordLocked(&st)
 	place := h.seq.placeLocked()
 	h.seq.publishLocked() // the response is pushed without a place and must come behind
-	c.pushLocked(item{place: place, seq: rec.Seq, render: func() []byte {
+	c.pushToLocked(ch, item{place: place, seq: rec.Seq, done: sent, render: func() []byte {
 		body, err := ahp.EncodeAction(a)
 		if err != nil {
 			h.log.Error("encode action", "type", a.ActionType(), "err", err)

@@ -235,6 +235,11 @@ func TestTraces(t *testing.T) {
 				EffectsPerChannel: 1, ReconnectGrace: time.Minute, RememberedClients: 2,
 			}}
 		},
+		"narrow": func() Options {
+			return Options{Limits: Limits{
+				WindowBytes: 1024, WindowFrameBytes: 1024, WindowLagBytes: 300, ReassemblyBytes: 600,
+			}}
+		},
 		"stored": func() Options { return Options{Store: newGate()} },
 	}
 	for name, opts := range worlds {

@@ -44,9 +44,10 @@ func (l *lab) Register(r *Registry) error {
 		}
 	}})
 	return errors.Join(
-		r.Scheme(Scheme{Kind: ahp.KindSession, Reduce: l.reduceSession, Validate: l.validateSession, HasEffect: never}),
+		r.Scheme(Scheme{Kind: ahp.KindSession, Durable: true, Reduce: l.reduceSession, Validate: l.validateSession, HasEffect: never}),
 		r.Scheme(Scheme{
-			Kind: ahp.KindChat, Reduce: reducer.Apply, Validate: validateLabChat,
+			Kind: ahp.KindChat, Durable: true, Reduce: reducer.Apply, Validate: validateLabChat,
+			Open:      func(state any) bool { return state.(*ahp.ChatState).ActiveTurn != nil },
 			HasEffect: func(a ahp.Action) bool { _, ok := a.(*ahp.ChatTurnStarted); return ok },
 			Effect:    l.effect,
 		}),

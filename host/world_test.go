@@ -23,7 +23,9 @@ type world struct {
 	t       *testing.T
 	h       *Host
 	lab     *lab
-	store   *gate // nil without one
+	opts    Options
+	store   *gate   // nil without one
+	kept    *mortal // nil without an archive
 	serving sync.WaitGroup
 	ends    map[string]*memory.Conn // client ends by name
 }
@@ -37,11 +39,13 @@ func newWorld(t *testing.T, opts Options) *world {
 	t.Helper()
 	w := &world{t: t, lab: &lab{}, ends: make(map[string]*memory.Conn)}
 	w.store, _ = opts.Store.(*gate)
+	w.kept, _ = opts.Store.(*mortal)
 	opts.Features = append(opts.Features, w.lab)
 	if opts.Policy == nil {
 		opts.Policy = labPolicy{}
 	}
 	opts.Info.Name = "lab"
+	w.opts = opts
 	h, err := New(t.Context(), opts)
 	if err != nil {
 		t.Fatalf("new host: %v", err)
@@ -49,7 +53,7 @@ func newWorld(t *testing.T, opts Options) *world {
 	w.h = h
 	t.Cleanup(func() {
 		w.store.release()
-		if err := h.Shutdown(context.Background()); err != nil {
+		if err := w.h.Shutdown(context.Background()); err != nil {
 			t.Errorf("shutdown: %v", err)
 		}
 		w.serving.Wait()
@@ -147,9 +151,18 @@ var verbs = map[string]func(w *world, args []string, body string) error{
 		}
 		return err
 	},
-	"commit": func(w *world, _ []string, _ string) error { w.store.release(); return nil },
-	"hold":   func(w *world, _ []string, _ string) error { w.store.hold(nil); return nil },
-	"refuse": func(w *world, _ []string, _ string) error { w.store.hold(errors.New("disk full")); return nil },
+	"commit":  func(w *world, _ []string, _ string) error { w.store.release(); return nil },
+	"hold":    func(w *world, _ []string, _ string) error { w.store.hold(nil); return nil },
+	"refuse":  func(w *world, _ []string, _ string) error { w.store.hold(errors.New("disk full")); return nil },
+	"kill":    func(w *world, _ []string, _ string) error { return w.restart(true) },
+	"restart": func(w *world, _ []string, _ string) error { return w.restart(false) },
+	"power":   func(w *world, _ []string, _ string) error { w.kept.power = true; return nil },     // from here on it is lost with the next kill
+	"break":   func(w *world, args []string, _ string) error { w.kept.broken = args; return nil }, // break URI...
+	"idle": func(w *world, args []string, _ string) error { // idle URI: it has left memory
+		w.h.seq.mu.Lock()
+		defer w.h.seq.mu.Unlock()
+		return must(w.h.seq.channels[args[0]].state == nil, "it is in memory")
+	},
 	"shutdown": func(w *world, _ []string, _ string) error {
 		return w.h.Shutdown(context.Background())
 	},
@@ -241,6 +254,7 @@ func TestTraces(t *testing.T) {
 			}}
 		},
 		"stored": func() Options { return Options{Store: newGate()} },
+		"kept":   func() Options { return Options{Store: newMortal(), Limits: Limits{RingRecords: 20}} },
 	}
 	for name, opts := range worlds {
 		t.Run(name, func(t *testing.T) {

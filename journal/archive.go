@@ -23,6 +23,15 @@ type Archive interface {
 	Trim(upTo uint64) error
 }
 
+// Reserve is up to where the numbers must be reserved, in blocks, once last was
+// given out: at least half a block ahead.
+func Reserve(last, block uint64) uint64 {
+	if block == 0 {
+		return last
+	}
+	return ((last+block/2)/block + 1) * block
+}
+
 // Image is the state of a channel as of a number. The items of a state that
 // only grows, a chat's turns, stand apart, so that saving it again does not
 // write all of them again.

@@ -46,9 +46,7 @@ func (m *Memory) Write(group []*Record) error {
 		m.last = max(m.last, r.Seq)
 		m.take(r)
 	}
-	if m.last+m.block/2 > m.reserved {
-		m.reserved = m.last + m.block
-	}
+	m.reserved = max(m.reserved, Reserve(m.last, m.block))
 	return nil
 }
 
@@ -124,7 +122,7 @@ func (m *Memory) Recover(records, bytes int) (*Recovery, error) {
 	if m.reserved > m.last {
 		m.lost = append(m.lost, Range{First: m.last + 1, Last: m.reserved})
 		m.last = m.reserved + 1
-		m.reserved = m.last + m.block
+		m.reserved = Reserve(m.last, m.block)
 	}
 	r := &Recovery{Seq: m.last, Lost: slices.Clone(m.lost), Lineage: m.lineage, Oldest: m.trimmed}
 	for _, c := range m.clients {

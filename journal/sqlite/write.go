@@ -70,10 +70,10 @@ func (s *Store) transact(do func(tx *sql.Tx) error) error {
 // reserve makes numbers up to last ours, on the disk and synced, before any of
 // them is shown to anybody.
 func (s *Store) reserve(last uint64) error {
-	if last+s.opts.Block/2 <= s.reserved {
+	upTo := journal.Reserve(last, s.opts.Block)
+	if upTo <= s.reserved {
 		return nil
 	}
-	upTo := last + s.opts.Block
 	if err := s.transact(func(tx *sql.Tx) error { return s.set(tx, "reserved", upTo) }); err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func reportCPU(b *testing.B) func() {
 	b.ReportAllocs()
 	b.ResetTimer()
 	before := used()
-	return func() { b.ReportMetric(float64((used() - before).Nanoseconds())/float64(b.N), "cpu-ns/op") }
+	return func() { b.ReportMetric(float64((used()-before).Nanoseconds())/float64(b.N), "cpu-ns/op") }
 }
 
 // relayBench is a host with a sender and the owner of one service.
@@ -89,7 +89,7 @@ type relayBench struct {
 
 func newRelayBench(b *testing.B, limits host.Limits) *relayBench {
 	b.Helper()
-	rb := &relayBench{w: newWorld(b, service.Options{}, limits), got: make(chan struct{}, 1)}
+	rb := &relayBench{w: newWorld(b, service.Options{}, host.Options{Limits: limits}), got: make(chan struct{}, 1)}
 	answer := make(chan string, 16)
 	first := func(batch [][]byte) {
 		for _, m := range batch {

@@ -27,7 +27,7 @@ func BenchmarkLoopback(b *testing.B) {
 }
 
 func benchLoopback(b *testing.B, size int) {
-	w := newWorld(b, service.Options{}, host.Limits{})
+	w := newWorld(b, service.Options{}, host.Options{})
 	sender, owner := dialLoopback(b, w, "sender"), dialLoopback(b, w, "owner")
 	send(b, owner, `{"jsonrpc":"2.0","id":2,"method":"client/registerService","params":{"channel":"ahp-client-services://","metadata":{}}}`)
 	_, rest, _ := strings.Cut(receive(b, owner), `"serviceId":"`)

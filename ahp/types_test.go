@@ -313,7 +313,7 @@ func TestErrors(t *testing.T) {
 		t.Errorf("%v is not matched by its code", err)
 	}
 	var e *Error
-	if !errors.As(err, &e) || string(e.Data) != `{"supportedVersions":["^1.0.0"]}` {
+	if !errors.As(err, &e) || string(e.Data) != `{"supportedVersions":["^1.0.0","^0.9.0","^0.6.0","^0.5.1"]}` {
 		t.Errorf("data %s", e.Data)
 	}
 	if ErrUnsupportedProtocolVersion.Data != nil {

@@ -14,7 +14,7 @@ type Version struct{ Major, Minor, Patch int }
 var Current = Version{1, 1, 0}
 
 // SupportedRanges are the versions a client may offer, as SemVer ranges.
-var SupportedRanges = []string{"^1.0.0"}
+var SupportedRanges = []string{"^1.0.0", "^0.9.0", "^0.6.0", "^0.5.1"}
 
 // ParseVersion parses a version string.
 func ParseVersion(s string) (Version, error) {
@@ -57,7 +57,7 @@ func (v Version) InCaret(base Version) bool {
 }
 
 // baselines are the versions whose caret ranges are served.
-var baselines = []Version{{1, 0, 0}}
+var baselines = []Version{{1, 0, 0}, {0, 9, 0}, {0, 6, 0}, {0, 5, 1}}
 
 // Negotiate picks the highest offered version that is served, whatever the
 // order of the offer, and returns that very string. Malformed entries are

@@ -36,6 +36,7 @@ type Conn struct {
 	invalid bool // a newer connection of the lineage took over
 
 	live     atomic.Bool            // the handshake is complete
+	speaks   atomic.Uint32          // the client\'s compat.Dialect
 	quotedID atomic.Pointer[[]byte] // the client's id as JSON, once somebody asked
 
 	frames  frameBuffer // the writer's

@@ -21,7 +21,7 @@ type dispatched struct {
 
 // scanDispatch reads the params of a dispatchAction. It is false when channel,
 // clientSeq or action are missing: there is then nothing to echo to.
-func scanDispatch(params jsontext.Value) (d dispatched, ok bool) {
+func (c *Conn) scanDispatch(params jsontext.Value) (d dispatched, ok bool) {
 	var raw jsontext.Value
 	seqOK := false
 	jsonrpc.EachMember(params, func(name []byte, v jsontext.Value) bool {
@@ -40,7 +40,7 @@ func scanDispatch(params jsontext.Value) (d dispatched, ok bool) {
 	if d.channel == "" || !seqOK || raw.Kind() != '{' {
 		return d, false
 	}
-	d.decode(raw)
+	d.decode(c.dialect().Dispatched(raw))
 	return d, true
 }
 
@@ -60,7 +60,7 @@ func (d *dispatched) decode(raw jsontext.Value) {
 
 // dispatch orders an action of a client (AHP core, 6.3).
 func (h *Host) dispatch(c *Conn, params jsontext.Value) {
-	d, ok := scanDispatch(params)
+	d, ok := c.scanDispatch(params)
 	if !ok {
 		h.metrics.dropped.WithLabelValues("malformed_dispatch").Inc()
 		return
@@ -132,7 +132,7 @@ func (h *Host) acceptLocked(st *step, c *Conn, ch *channel, d *dispatched, after
 	})
 	if !c.subscribedLocked(ch) { // an own echo is always delivered
 		h.recordLocked(st)
-		c.pushLocked(item{place: e.place, seq: e.seq, render: e.wire})
+		c.pushLocked(item{place: e.place, seq: e.seq, render: func() []byte { return c.wireFor(e) }})
 	}
 }
 
@@ -143,7 +143,7 @@ func (h *Host) rejectLocked(st *step, c *Conn, ch *channel, d *dispatched, reaso
 	markLocked(st, ch, echo.Seq, echo.Origin)
 	h.recordLocked(st)
 	h.metrics.rejected.Inc()
-	c.pushToLocked(ch, item{place: h.seq.placeLocked(), seq: echo.Seq, msg: appendActionMessage(nil, &echo, reason)})
+	c.pushToLocked(ch, item{place: h.seq.placeLocked(), seq: echo.Seq, msg: c.appendAction(&echo, reason)})
 }
 
 // repeatLocked answers a dispatch that was processed before: with its stored
@@ -151,7 +151,7 @@ func (h *Host) rejectLocked(st *step, c *Conn, ch *channel, d *dispatched, reaso
 func (h *Host) repeatLocked(st *step, c *Conn, ch *channel, d *dispatched) {
 	h.metrics.dropped.WithLabelValues("repeated_dispatch").Inc()
 	if rec := h.journal.Find(c.lineage.id, d.clientSeq); rec != nil && rec.Channel == ch.uri {
-		c.pushToLocked(ch, item{place: h.seq.placeLocked(), seq: rec.Seq, msg: appendActionMessage(nil, rec, "")})
+		c.pushToLocked(ch, item{place: h.seq.placeLocked(), seq: rec.Seq, msg: c.appendAction(rec, "")})
 		return
 	}
 	h.rejectLocked(st, c, ch, d, "already processed")

@@ -32,7 +32,7 @@ func (c *Conn) initialize(m jsonrpc.Message) jsonrpc.Reply {
 		h.seq.mu.Unlock()
 		return jsonrpc.Reply{Err: ahp.ErrPermissionDenied}
 	}
-	c.lineage = l
+	c.continueLineage(l)
 	h.joinedLocked(l)
 	opened, snaps := c.openAllLocked(p.InitialSubscriptions)
 	result := h.welcome(version, h.seq.seq)
@@ -113,7 +113,7 @@ func (c *Conn) openAllLocked(uris []ahp.URI) (opened []*subscription, snaps []*s
 			continue
 		}
 		opened = append(opened, c.openLocked(ch))
-		snaps = append(snaps, c.h.snapshotLocked(ch, wholeView))
+		snaps = append(snaps, c.h.snapshotLocked(ch, c.see(wholeView)))
 	}
 	return opened, snaps
 }

@@ -30,6 +30,7 @@ type entry struct {
 	params any
 	once   sync.Once
 	msg    []byte
+	older  atomic.Pointer[translations] // nil until an older client needs it
 
 	// about is the session a notification of the root channel speaks of, ""
 	// for everything else: who may not see it is not told.

@@ -8,8 +8,9 @@ import (
 // plan is the answer to a reconnect, taken under the lock and encoded later.
 type plan struct {
 	h        *Host
-	cursors  bool // answer in the form with an outcome for each channel
-	snapshot bool // the other form: snapshots, not replay
+	c        *Conn // whom it answers
+	cursors  bool  // answer in the form with an outcome for each channel
+	snapshot bool  // the other form: snapshots, not replay
 	opened   []*subscription
 	ordinary []*subscription // those opened that are not windowed
 	resumed  []*subscription // those opened that are replayed
@@ -25,7 +26,7 @@ type plan struct {
 // snapshots: for all at once, or for each in the form with cursors.
 func (c *Conn) planLocked(w wantedChannels) *plan {
 	h := c.h
-	p := &plan{h: h, cursors: w.cursors, snapshot: w.after > h.seq.seq, windowed: w.windows != nil}
+	p := &plan{h: h, c: c, cursors: w.cursors, snapshot: w.after > h.seq.seq, windowed: w.windows != nil}
 	oldest := h.journal.Oldest()
 	after := make(map[ahp.URI]uint64, len(w.list))
 	var fresh []*subscription
@@ -71,7 +72,7 @@ func (c *Conn) planLocked(w wantedChannels) *plan {
 			p.unread = append(p.unread, s.ch.uri)
 			continue
 		}
-		p.snaps = append(p.snaps, h.snapshotLocked(s.ch, wholeView))
+		p.snaps = append(p.snaps, h.snapshotLocked(s.ch, c.see(wholeView)))
 	}
 	p.volatileLocked(c, volatile)
 	return p
@@ -91,7 +92,7 @@ func (p *plan) volatileLocked(c *Conn, uris []ahp.URI) {
 			continue
 		}
 		p.opened = append(p.opened, c.openLocked(ch))
-		p.snaps = append(p.snaps, p.h.snapshotLocked(ch, wholeView))
+		p.snaps = append(p.snaps, p.h.snapshotLocked(ch, c.see(wholeView)))
 	}
 }
 
@@ -168,7 +169,7 @@ func (p *plan) result() (out []byte, err error) {
 	case p.snapshot:
 		out, err = p.snapshots()
 	default:
-		out = appendEnvelopes([]byte(`{"type":"replay","actions":`), p.replay)
+		out = p.appendEnvelopes([]byte(`{"type":"replay","actions":`), p.replay)
 		out = appendURIs(append(out, `,"missing":`...), p.missing)
 	}
 	if err == nil {
@@ -203,7 +204,7 @@ func (p *plan) perChannel() (out []byte, err error) {
 	}
 	for _, s := range p.resumed {
 		out = append(appendOutcome(out, ahp.ReconnectReplay, s.ch.uri), `,"actions":`...)
-		out = append(appendEnvelopes(out, byChannel[s.ch.uri]), '}')
+		out = append(p.appendEnvelopes(out, byChannel[s.ch.uri]), '}')
 	}
 	for _, uri := range p.missing {
 		out = append(appendOutcome(out, ahp.ReconnectMissing, uri), '}')
@@ -220,13 +221,18 @@ func appendOutcome(dst []byte, kind string, uri ahp.URI) []byte {
 	return appendString(append(dst, `,"channel":`...), uri)
 }
 
-func appendEnvelopes(dst []byte, records []*journal.Record) []byte {
+// appendEnvelopes appends the records that the client's dialect has.
+func (p *plan) appendEnvelopes(dst []byte, records []*journal.Record) []byte {
 	dst = append(dst, '[')
-	for i, r := range records {
-		if i > 0 {
+	for _, r := range records {
+		in := p.c.inDialect(r)
+		if in == nil {
+			continue
+		}
+		if dst[len(dst)-1] != '[' {
 			dst = append(dst, ',')
 		}
-		dst = appendEnvelope(dst, r, "")
+		dst = appendEnvelope(dst, in, "")
 	}
 	return append(dst, ']')
 }

@@ -72,7 +72,7 @@ func (c *Conn) takeOverLocked(l *lineage) {
 		old.invalid = true
 		old.fail(CloseReplaced, nil)
 	}
-	c.lineage = l
+	c.continueLineage(l)
 }
 
 // wantedChannels is a reconnect request in either form.

@@ -62,18 +62,21 @@ func (x *handler) HandleRequest(ctx context.Context, m jsonrpc.Message) jsonrpc.
 	if handle == nil {
 		return jsonrpc.Reply{Err: jsonrpc.ErrMethodNotFound}
 	}
-	r := &Request{Conn: c, Method: m.Method, Params: m.Params, id: m.ID}
+	params, err := c.dialect().Params(m.Method, m.Params)
+	if err != nil {
+		return jsonrpc.Reply{Err: err}
+	}
+	r := &Request{Conn: c, Method: m.Method, Params: params, id: m.ID}
 	if c.h.registry.unrouted[m.Method] {
 		return handle(ctx, r)
 	}
-	var err error
 	if r.Channel, err = channelOf(m.Params); err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
 	if err := c.permitted(m.Method, r.Channel); err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
-	return handle(ctx, r)
+	return c.translated(m.Method, handle(ctx, r))
 }
 
 // permitted asks the policy about the commands that create and end channels. For

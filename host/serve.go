@@ -208,7 +208,7 @@ func (c *Conn) encode(out *outgoing) []byte {
 	switch {
 	case out.entry != nil:
 		if about := out.entry.about; about == "" || c.h.policy.Allow(c.principal, OpSee, about) {
-			return out.entry.wire()
+			return c.wireFor(out.entry)
 		}
 		return nil
 	case out.render != nil:

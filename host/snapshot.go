@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/host/compat"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -19,7 +20,7 @@ type snapshotCache struct {
 
 type snapshotKey struct {
 	state any // a pointer: the same state, the same encoding
-	turns int
+	view  view
 }
 
 // encodedState is one encoding, made by the first who needs it and dropped when
@@ -67,7 +68,7 @@ type snapshot struct {
 
 // snapshotLocked takes the state of a channel. Release must be called.
 func (h *Host) snapshotLocked(ch *channel, v view) *snapshot {
-	key := snapshotKey{state: ch.state, turns: v.turns}
+	key := snapshotKey{state: ch.state, view: v}
 	return &snapshot{h: h, ch: ch, key: key, encoded: ch.snapshots.acquire(key), fromSeq: h.seq.seq}
 }
 
@@ -78,7 +79,10 @@ func (s *snapshot) encode() (jsontext.Value, error) {
 	e.once.Do(func() {
 		s.h.encodings <- struct{}{}
 		defer func() { <-s.h.encodings }()
-		e.data, e.err = ahp.Marshal(s.h.project(s.ch.uri, s.key.state, view{turns: s.key.turns}))
+		e.data, e.err = ahp.Marshal(s.h.project(s.ch.uri, s.key.state, s.key.view))
+		if e.err == nil && s.key.view.dialect != compat.Canonical {
+			e.data = s.key.view.dialect.State(s.ch.scheme.Kind, e.data)
+		}
 	})
 	return e.data, e.err
 }

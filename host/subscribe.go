@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/host/compat"
 	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -20,6 +21,9 @@ func (c *Conn) subscribe(m jsonrpc.Message) jsonrpc.Reply {
 	}
 	if err := checkDelivery(&p); err != nil {
 		return jsonrpc.Reply{Err: err}
+	}
+	if c.dialect() != compat.Canonical {
+		p.FlowControl = nil // windows came with 1.1; ordinary delivery is the answer to who cannot have them
 	}
 	uri := normalRoot(p.Channel)
 	h := c.h
@@ -61,7 +65,7 @@ func (c *Conn) subscribeLocked(m jsonrpc.Message, p *ahp.SubscribeParams, ch *ch
 	if old == nil {
 		opened = append(opened, c.openLocked(ch))
 	}
-	snap := c.h.snapshotLocked(ch, viewOf(p.View))
+	snap := c.h.snapshotLocked(ch, c.see(viewOf(p.View)))
 	c.answerLocked(m.ID, func() ([]byte, error) {
 		result, err := snap.append([]byte(`{"snapshot":`))
 		return append(result, '}'), err

@@ -9,13 +9,17 @@ import (
 	"sync"
 
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/host/compat"
 	"github.com/causeway-ahp/causeway/journal"
 	"github.com/causeway-ahp/causeway/jsonrpc"
 )
 
 // view is the part of a state a subscriber asked for. turns is how many of the
 // newest completed turns; -1 means all.
-type view struct{ turns int }
+type view struct {
+	turns   int
+	dialect compat.Dialect
+}
 
 var wholeView = view{turns: -1}
 
@@ -156,6 +160,6 @@ func (h *Host) sendAloneLocked(c *Conn, ch *channel, a ahp.Action, sent func()) 
 			return nil
 		}
 		rec.Body = body
-		return appendActionMessage(nil, rec, "")
+		return c.appendAction(rec, "")
 	}})
 }

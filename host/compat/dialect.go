@@ -13,6 +13,8 @@ const (
 	V06                      // 0.6.x
 	V052                     // 0.5.2
 	V051                     // 0.5.1
+
+	Dialects = iota // how many there are
 )
 
 // newest is the newest version each dialect knows the words of.

@@ -167,7 +167,7 @@ func TestDeliversTheOutcome(t *testing.T) {
 
 func TestRetriesFor75Hours(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
+		b := newBench(t, slowPoll)
 		defer b.stop()
 		b.box.answer("one", Outcome{Class: ClassTransient, Category: "http_5xx"})
 		start := time.Now()

@@ -98,7 +98,7 @@ func TestAcceptance11EndpointsAtAdmission(t *testing.T) {
 		"https://example.com:https/":                       notify.RouteInvalidEndpoint,
 		"https://example.com/a/../b":                       notify.RouteInvalidEndpoint,
 		"https://example.com/a/%2e%2E/b":                   notify.RouteInvalidEndpoint,
-		"https://exa%6dple.com/":                           "", // the parser decodes it, and the decoded host is what is checked
+		"https://exa%6dple.com/":                           notify.RouteInvalidEndpoint,
 		"https://-a.example/":                              notify.RouteInvalidEndpoint,
 		"https://a..example/":                              notify.RouteInvalidEndpoint,
 		"https://[fe80::1%25eth0]/":                        notify.RouteNotAllowed,

@@ -228,7 +228,7 @@ func (l *link) take(batch [][]byte) [][]byte {
 	clear(l.queue[rest:])
 	l.queue = l.queue[:rest]
 	l.room.signal()
-	return l.takeTurnsLocked(batch, size)
+	return l.takeTurnsLocked(batch)
 }
 
 func (l *link) pushLocked(o outgoing) {

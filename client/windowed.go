@@ -161,11 +161,15 @@ func (l *link) holdsLocked(o outgoing) bool {
 	return true
 }
 
-// takeTurnsLocked fills a batch of which size bytes are taken: the windowed
-// subscriptions take turns, a frame each (AHP core, 12.4, 4). One turn there is
-// always, whatever else there is to send.
-func (l *link) takeTurnsLocked(batch [][]byte, size int) [][]byte {
-	for first := true; first || size < maxBatchBytes; first = false {
+// maxTurnBytes is about how much of a batch windowed subscriptions get: what is
+// behind it waits for no more than that and a frame.
+const maxTurnBytes = 64 << 10
+
+// takeTurnsLocked adds to a batch: the windowed subscriptions take turns, a frame
+// each (AHP core, 12.4, 4). One turn there is always, whatever else there is to
+// send.
+func (l *link) takeTurnsLocked(batch [][]byte) [][]byte {
+	for size := 0; size < maxTurnBytes; {
 		before := len(batch)
 		batch = l.takeHeldLocked(batch)
 		batch = l.takeTCPLocked(batch)

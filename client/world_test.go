@@ -15,6 +15,7 @@ import (
 	"github.com/causeway-ahp/causeway/client"
 	"github.com/causeway-ahp/causeway/feature/service"
 	"github.com/causeway-ahp/causeway/feature/session"
+	"github.com/causeway-ahp/causeway/feature/tcp"
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/internal/simnet"
 	"github.com/causeway-ahp/causeway/reducer"
@@ -38,7 +39,10 @@ type world struct {
 	// status refuses every upgrade, when set.
 	status int
 
+	tcpLimits tcp.Limits
+
 	h      *host.Host
+	tcp    *tcp.Feature
 	server *http.Server
 	conns  sync.WaitGroup
 }
@@ -59,7 +63,8 @@ func bubble(t *testing.T, test func(t *testing.T, w *world)) {
 func (w *world) start() {
 	w.t.Helper()
 	opts := w.opts
-	opts.Features = []host.Feature{session.New(session.Options{Providers: []agent.Provider{w.agent}}), service.New(w.services), watches{}}
+	w.tcp = tcp.New(w.tcpOptions())
+	opts.Features = []host.Feature{session.New(session.Options{Providers: []agent.Provider{w.agent}}), service.New(w.services), watches{}, w.tcp}
 	h, err := host.New(context.Background(), opts)
 	if err != nil {
 		w.t.Fatalf("new host: %v", err)

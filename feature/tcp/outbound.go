@@ -36,8 +36,9 @@ func (c *connection) readLoop() {
 }
 
 // reserve waits for room. It returns nil instead of a place to read to when a
-// small buffer will do: nothing waits and the last read did not fill one. It is
-// false when the connection is over.
+// small buffer will do, since the last read did not fill one: a connection that
+// waits for its destination holds no chunk. It is false when the connection is
+// over.
 func (c *connection) reserve(burst bool) (buf []byte, ok bool) {
 	for {
 		c.mu.Lock()
@@ -45,18 +46,26 @@ func (c *connection) reserve(burst bool) (buf []byte, ok bool) {
 			c.mu.Unlock()
 			return nil, false
 		}
-		if len(c.out) == 0 && !burst {
+		if !burst && c.parkedFitsLocked() {
 			c.mu.Unlock()
 			return nil, true
 		}
-		if buf = c.placeLocked(); buf != nil {
-			c.reading = true
-			c.mu.Unlock()
-			return buf, true
+		if burst {
+			if buf = c.placeLocked(); buf != nil {
+				c.reading = true
+				c.mu.Unlock()
+				return buf, true
+			}
 		}
 		c.mu.Unlock()
 		<-c.room
 	}
+}
+
+// parkedFitsLocked reports whether a small buffer can be taken over.
+func (c *connection) parkedFitsLocked() bool {
+	n := len(c.out)
+	return n < maxChunks || c.usable()-c.out[n-1].w >= parkedBytes
 }
 
 // placeLocked returns the free end of the last chunk, or a new one; nil without
@@ -107,9 +116,14 @@ func (c *connection) commit(buf []byte, n int) {
 	}
 }
 
-// placeParkedLocked copies a small read into a chunk. There is room: it was read
-// when no chunk waited, and readLoop alone adds some.
+// placeParkedLocked copies a small read behind what waits. There is room: readLoop
+// alone adds some, and has seen it.
 func (c *connection) placeParkedLocked(data []byte) {
+	if n := len(c.out); n > 0 && c.usable()-c.out[n-1].w >= len(data) {
+		last := c.out[n-1]
+		last.w += copy(last.data[last.w:], data)
+		return
+	}
 	last := takeChunk()
 	last.w = copy(last.data[:], data)
 	c.out = append(c.out, last)
@@ -119,6 +133,7 @@ func (c *connection) placeParkedLocked(data []byte) {
 func (c *connection) trimLocked() {
 	last := c.out[len(c.out)-1]
 	if last.r == last.w {
+		c.out[len(c.out)-1] = nil
 		c.out = c.out[:len(c.out)-1]
 		giveChunk(last)
 	}
@@ -172,7 +187,9 @@ func (c *connection) consumed(head *chunk, n int) {
 	}
 	head.r += n
 	if head.r == head.w && !(c.reading && len(c.out) == 1) {
-		c.out = append(c.out[:0], c.out[1:]...)
+		n := copy(c.out, c.out[1:])
+		c.out[n] = nil // or an idle connection would hold on to it
+		c.out = c.out[:n]
 		giveChunk(head)
 	}
 	c.mu.Unlock()

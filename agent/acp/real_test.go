@@ -13,6 +13,7 @@ import (
 
 	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/internal/scale"
 	sdk "github.com/coder/acp-go-sdk"
 )
 
@@ -81,7 +82,9 @@ func missing(t *testing.T, why string) {
 	t.Skip(why)
 }
 
-func eachExample(t *testing.T, test func(t *testing.T, c Command)) {
+// eachExample runs a test with the examples: with the one named in an ordinary
+// run, which takes seconds as it is, and with all in a nightly one.
+func eachExample(t *testing.T, ordinary string, test func(t *testing.T, c Command)) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("real agents take seconds")
@@ -89,6 +92,9 @@ func eachExample(t *testing.T, test func(t *testing.T, c Command)) {
 	for name, command := range map[string]func(*testing.T) Command{"go": goExample, "node": nodeExample} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name != ordinary && scale.Count(10) < 10 {
+				t.Skip("CAUSEWAY_SCALE=1 runs this with the other example too")
+			}
 			test(t, command(t))
 		})
 	}
@@ -117,19 +123,19 @@ func (h *fakeHost) all() string {
 
 func TestRealAgent(t *testing.T) {
 	for _, tt := range []struct {
-		name     string
-		decision agent.Decision
-		want     []string
-		never    string
+		name, ordinary string
+		decision       agent.Decision
+		want           []string
+		never          string
 	}{
-		{"allowed", agent.Decision{Approved: true}, []string{
+		{"allowed", "go", agent.Decision{Approved: true}, []string{
 			`start 1.call_1 read "Reading project files"`, `run 1.call_1 "Reading project files" {"path":"/project/README.md"}`, "end 1.call_1 ok # My Project",
 			`start 1.call_2 edit "Modifying critical configuration file"`, "ask 1.call_2", "end 1.call_2 ok ", "Perfect!",
 		}, "skip"},
-		{"denied", agent.Decision{}, []string{"ask 1.call_2", "I'll skip"}, "end 1.call_2"},
+		{"denied", "node", agent.Decision{}, []string{"ask 1.call_2", "I'll skip"}, "end 1.call_2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			eachExample(t, func(t *testing.T, c Command) {
+			eachExample(t, tt.ordinary, func(t *testing.T, c Command) {
 				s, h := openReal(t, c)
 				h.decisions <- tt.decision
 				o := s.Prompt(t.Context(), agent.Prompt{TurnID: "t1", Message: ahp.UserMessage("hello")})
@@ -156,7 +162,7 @@ func TestRealAgent(t *testing.T) {
 // The permission is open when the turn is cancelled: one of the examples waits for
 // its answer for ever, so it must come (agents.md, 3.1).
 func TestRealAgentIsCancelledInAPermission(t *testing.T) {
-	eachExample(t, func(t *testing.T, c Command) {
+	eachExample(t, "node", func(t *testing.T, c Command) {
 		s, h := openReal(t, c)
 		outcome := make(chan agent.Outcome, 1)
 		go func() {
@@ -171,7 +177,7 @@ func TestRealAgentIsCancelledInAPermission(t *testing.T) {
 }
 
 func TestRealAgentIsKilled(t *testing.T) {
-	eachExample(t, func(t *testing.T, c Command) {
+	eachExample(t, "go", func(t *testing.T, c Command) {
 		s, h := openReal(t, c)
 		outcome := make(chan agent.Outcome, 1)
 		go func() {

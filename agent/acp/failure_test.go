@@ -11,6 +11,7 @@ import (
 
 	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/jsonrpc"
 )
 
 // Cancel answers what is open, is asked of the agent once, and what the agent
@@ -283,6 +284,19 @@ func TestUpdatesOutsideOfATurn(t *testing.T) {
 		if s := w.provider.Stats(); s.Outside != 2 || s.Foreign != 1 {
 			t.Errorf("stats %+v", s)
 		}
+	})
+}
+
+// What comes behind the answer to a prompt is none of the turn's, however close it
+// comes.
+func TestUpdateBehindTheAnswer(t *testing.T) {
+	with(t, func(w *world) {
+		r := w.turn("t1")
+		w.agent.text("in time")
+		w.agent.say(string(jsonrpc.AppendResult(nil, r.prompt.ID, []byte(`{"stopReason":"end_turn"}`))) + "\n" +
+			`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"late"}}}}`)
+		<-r.outcome
+		w.told("text in time")
 	})
 }
 

@@ -84,9 +84,10 @@ func (s *session) send(t *turn, m *ahp.Message) (*jsonrpc.Pending, error) {
 	if t.cancelled {
 		return nil, errTurnCancelled
 	}
-	t.sent = true
 	s.lastHeard.Store(time.Now().UnixNano())
-	return s.conn.rpc.Go(methodPrompt, promptParams{SessionID: s.id, Prompt: blocks})
+	pending, err := s.conn.rpc.Go(methodPrompt, promptParams{SessionID: s.id, Prompt: blocks})
+	t.pending = pending
+	return pending, err
 }
 
 // attend looks after a turn until its prompt is answered or the agent is gone:

@@ -113,7 +113,7 @@ func (s *session) Cancel(turnID string) {
 		}
 	}
 	t.end(errTurnCancelled)
-	if t.sent {
+	if t.pending != nil {
 		_ = s.conn.rpc.Notify(methodCancel, sessionRef{s.id}) // an agent that is gone ends the turn anyway
 	}
 }

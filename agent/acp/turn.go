@@ -7,6 +7,7 @@ import (
 
 	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/jsonrpc"
 )
 
 // publishInterval is the least time between two looks at the output of a running
@@ -20,11 +21,11 @@ type turn struct {
 	s         *session
 	ctx       context.Context // of Prompt
 	id        string
-	prefix    string // of the ids of its calls, which are then unique in the chat
-	cancelled bool   // the agent was asked to stop: what it still says is swallowed
-	sent      bool   // the prompt was sent
-	messageID string // of the chunk before
-	said      bool   // a chunk came before
+	prefix    string           // of the ids of its calls, which are then unique in the chat
+	cancelled bool             // the agent was asked to stop: what it still says is swallowed
+	pending   *jsonrpc.Pending // the prompt, nil before it was sent
+	messageID string           // of the chunk before
+	said      bool             // a chunk came before
 	usage     *ahp.UsageInfo
 
 	calls map[string]*call // by the agent's id; of several with one id the latest
@@ -54,6 +55,20 @@ type call struct {
 	question             *question // waits for an answer
 	dirty                bool      // the content changed since it was published
 	published            time.Time
+}
+
+// live reports whether updates belong to the turn: its prompt was sent and is not
+// answered. The answer ends it on the reader, before whoever waits for it knows.
+func (t *turn) live() bool {
+	if t.pending == nil || t.cancelled {
+		return false
+	}
+	select {
+	case <-t.pending.Done():
+		return false
+	default:
+		return true
+	}
 }
 
 // emit hands an event to the host. An error says that the session is closing,

@@ -52,7 +52,7 @@ func (s *session) mine(params jsontext.Value) bool {
 // live returns the turn that updates belong to, nil when they come outside of one
 // or after it was cancelled: they are dropped then.
 func (s *session) live() *turn {
-	if t := s.turn; t != nil && t.sent && !t.cancelled {
+	if t := s.turn; t != nil && t.live() {
 		if s.doing == stalled {
 			s.activity("")
 		}
@@ -186,7 +186,7 @@ func (s *session) usage(u jsontext.Value) {
 	if told == nil {
 		return
 	}
-	if t := s.turn; t != nil && t.sent && !t.cancelled {
+	if t := s.turn; t != nil && t.live() {
 		t.usage = &ahp.UsageInfo{Meta: object("acp", told)}
 		t.emit(agent.Usage{TurnID: t.id, Usage: t.usage})
 		return

@@ -30,7 +30,7 @@ func newService() *cobra.Command {
   causeway service call protocol=git-object-reader getRefs
   causeway service serve --metadata '{"protocol":"length"}' -- jq -c --unbuffered '{id, result: (.params | length)}'`,
 	}
-	cmd.AddCommand(newServiceList(), newServiceWatch(), newServiceCall(), newServiceNotify(), newServiceServe())
+	cmd.AddCommand(newServiceList(), newServiceWatch(), newServiceCall(), newServiceNotify(), newServiceServe(), newServiceGit())
 	return cmd
 }
 

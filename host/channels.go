@@ -74,29 +74,42 @@ func (h *Host) roomLocked(ch *channel) error {
 // before still reaches them. It is false when the channel does not exist, for
 // the root channel, which stays, and for a chat whose session cannot be read.
 func (h *Host) Remove(uri ahp.URI) bool {
-	ended, ok := h.remove(uri)
+	gone, ended, ok := h.remove(uri)
 	for _, s := range ended {
 		h.tellUnsubscribed(s.conn, s.ch.uri)
+	}
+	for _, uri := range gone {
+		h.tellRemoved(uri)
 	}
 	return ok
 }
 
-func (h *Host) remove(uri ahp.URI) (ended []*subscription, ok bool) {
+func (h *Host) tellRemoved(uri ahp.URI) {
+	h.tell(uri, func(hooks *Hooks) {
+		if hooks.Removed != nil {
+			hooks.Removed(uri)
+		}
+	})
+}
+
+func (h *Host) remove(uri ahp.URI) (gone []ahp.URI, ended []*subscription, ok bool) {
 	if err := h.lockWith(h.Parent(uri)); err != nil {
-		return nil, false
+		return nil, nil, false
 	}
 	var st step
 	defer h.endLocked(&st)
 	ch := h.seq.channels[uri]
 	if ch == nil || ch == h.root {
-		return nil, false
+		return nil, nil, false
 	}
 	for _, child := range ch.children {
+		gone = append(gone, child.uri)
 		ended = append(ended, h.removeLocked(&st, child)...)
 	}
+	gone = append(gone, ch.uri)
 	ended = append(ended, h.removeLocked(&st, ch)...)
 	h.mirrorRemovedLocked(&st, ch)
-	return ended, true
+	return gone, ended, true
 }
 
 // removeLocked ends one channel and returns the subscriptions it had. They drain.

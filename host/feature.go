@@ -137,6 +137,9 @@ type Hooks struct {
 	// the goroutine that removes it.
 	Subscribed   func(c *Conn, channel ahp.URI)
 	Unsubscribed func(c *Conn, channel ahp.URI)
+	// Removed is called when a channel has been removed, also one that went with
+	// its session, by the goroutine that removes it.
+	Removed func(channel ahp.URI)
 	// Lost is called once when a connection that had completed its handshake
 	// ends; Resumed when a reconnect continued its lineage.
 	Lost    func(c *Conn)

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/journal"
 )
 
 // Observer is told of committed actions. It only reads: what it makes of them is
@@ -136,5 +137,24 @@ func (h *Host) awaitObservers() {
 	case <-moved:
 	case <-h.stopping:
 	case <-h.ctx.Done():
+	}
+}
+
+// Allows asks the host's policy, for features whose answers depend on it later than
+// at a request.
+func (h *Host) Allows(p Principal, op Op, channel ahp.URI) bool {
+	return h.policy.Allow(p, op, channel)
+}
+
+// Past visits the actions above after that the replay ring still holds and an observer
+// of kind wants, in order. So an observer that knows where it stood catches up after a
+// restart, in Start; what the ring has dropped is not visited.
+func (h *Host) Past(after uint64, kind ahp.Kind, wants func(a ahp.Action) bool, visit func(channel ahp.URI, seq uint64, a ahp.Action)) {
+	after = max(after, h.journal.Oldest())
+	records, _, _ := h.journal.Replay(after, func(r *journal.Record) bool { return ahp.KindOf(r.Channel) == kind })
+	for _, r := range records {
+		if a, err := ahp.DecodeAction(r.Body); err == nil && wants(a) {
+			visit(r.Channel, r.Seq, a)
+		}
 	}
 }

@@ -40,6 +40,7 @@ var floors = map[string]int{
 	"host/endpoint":       3,
 	"feature/service":     4,
 	"feature/session":     4,
+	"feature/toolnotify":  4,
 	"feature/tcp":         4,
 	"service/git":         5,
 	"service/program":     5,

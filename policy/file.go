@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/feature/tcp"
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/fsnotify/fsnotify"
 	"github.com/go-json-experiment/json/jsontext"
@@ -28,24 +29,23 @@ const settle = 50 * time.Millisecond
 // File is a policy in a file that may change while it is asked. Its methods may
 // be called concurrently; only Watch is called once.
 type File struct {
-	path        string
-	destination func(string) error
-	log         *slog.Logger
-	watcher     *fsnotify.Watcher
-	seen        fs.FileInfo // as last read; nil: there was none. Owned by Watch.
-	rules       atomic.Pointer[Rules]
+	path    string
+	log     *slog.Logger
+	watcher *fsnotify.Watcher
+	seen    fs.FileInfo // as last read; nil: there was none. Owned by Watch.
+	rules   atomic.Pointer[Rules]
 }
 
 var _ host.Policy = (*File)(nil)
 
-// Open reads the file at path and begins to listen for changes of it. Destination
-// checks one entry of forward. Watch or Close ends the listening.
-func Open(path string, destination func(string) error, log *slog.Logger) (*File, error) {
+// Open reads the file at path and begins to listen for changes of it. Watch or
+// Close ends the listening.
+func Open(path string, log *slog.Logger) (*File, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("policy: %w", err)
 	}
-	f := &File{path: abs, destination: destination, log: log}
+	f := &File{path: abs, log: log}
 	if f.watcher, err = fsnotify.NewWatcher(); err != nil {
 		return nil, fmt.Errorf("watch policy: %w", err)
 	}
@@ -89,7 +89,7 @@ func (f *File) read() (*Rules, error) {
 	if len(data) > MaxBytes {
 		return nil, fmt.Errorf("it is larger than %d bytes", MaxBytes)
 	}
-	return Parse(data, f.destination)
+	return Parse(data)
 }
 
 // Watch follows the file until ctx ends, and calls changed after each change that
@@ -174,6 +174,6 @@ func (f *File) MayCall(sender, owner host.Principal, metadata jsontext.Value) bo
 }
 
 // Forward is that of the rules in force.
-func (f *File) Forward(p host.Principal) (destinations []string, ok bool) {
+func (f *File) Forward(p host.Principal) (destinations tcp.Rules, ok bool) {
 	return f.rules.Load().Forward(p)
 }

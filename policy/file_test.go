@@ -29,7 +29,7 @@ func watch(t *testing.T, path, text string) *watched {
 	w.write(text)
 	var err error
 	log := slog.New(slog.NewTextHandler(lines(w.logged), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	if w.File, err = Open(path, nil, log); err != nil {
+	if w.File, err = Open(path, log); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -128,7 +128,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{filepath.Join(dir, "none.yaml"): "no such file", broken: `unknown field "sees"`} {
-		if _, err := Open(path, nil, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Open(path, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", path, err, want)
 		}
 	}

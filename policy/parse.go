@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/causeway-ahp/causeway/feature/tcp"
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/goccy/go-yaml"
 )
@@ -53,25 +54,22 @@ func (g *grant) UnmarshalYAML(unmarshal func(any) error) error {
 	return unmarshal((*mapping)(g))
 }
 
-// Parse reads a policy. Destination checks one entry of forward; nil accepts all.
-func Parse(data []byte, destination func(string) error) (*Rules, error) {
+// Parse reads a policy.
+func Parse(data []byte) (*Rules, error) {
 	var d document
 	err := yaml.UnmarshalWithOptions(data, &d, yaml.Strict())
 	if err != nil && !errors.Is(err, io.EOF) { // an empty file is a policy, too
 		return nil, fmt.Errorf("not a policy: %s", yaml.FormatError(err, false, true))
 	}
-	if destination == nil {
-		destination = func(string) error { return nil }
-	}
 	r := &Rules{principals: make(map[host.Principal]*rule)}
 	for _, name := range slices.Sorted(maps.Keys(d.Principals)) {
-		one, err := d.Principals[name].compile(destination)
+		one, err := d.Principals[name].compile()
 		if err != nil {
 			return nil, fmt.Errorf("principal %q: %w", name, err)
 		}
 		r.principals[host.Principal(name)] = one
 	}
-	if r.others, err = d.Default.compile(destination); err != nil {
+	if r.others, err = d.Default.compile(); err != nil {
 		return nil, fmt.Errorf("default: %w", err)
 	}
 	return r, nil
@@ -79,7 +77,7 @@ func Parse(data []byte, destination func(string) error) (*Rules, error) {
 
 // compile checks an entry and brings it into the form that is asked. A nil one,
 // of a principal that is named and nothing more, is that of the default rules.
-func (e *entry) compile(destination func(string) error) (*rule, error) {
+func (e *entry) compile() (*rule, error) {
 	if e == nil {
 		return &rule{sessions: AccessAll, register: true}, nil
 	}
@@ -104,7 +102,7 @@ func (e *entry) compile(destination func(string) error) (*rule, error) {
 	if err := r.visible(); err != nil {
 		return nil, err
 	}
-	return r, r.compileForward(e.Forward, destination)
+	return r, r.compileForward(e.Forward)
 }
 
 // visible refuses a rule that allows what it keeps out of sight: who cannot see a
@@ -123,15 +121,17 @@ func (r *rule) visible() error {
 	return nil
 }
 
-func (r *rule) compileForward(list *[]string, destination func(string) error) error {
+func (r *rule) compileForward(list *[]string) error {
 	if list == nil {
 		return nil
 	}
-	r.forward = append([]string{}, *list...)
-	for _, d := range r.forward {
-		if err := destination(d); err != nil {
+	r.forward = make(tcp.Rules, 0, len(*list))
+	for _, text := range *list {
+		one, err := tcp.ParseRule(text)
+		if err != nil {
 			return fmt.Errorf("forward: %w", err)
 		}
+		r.forward = append(r.forward, one)
 	}
 	return nil
 }

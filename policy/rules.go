@@ -2,6 +2,7 @@ package policy
 
 import (
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/feature/tcp"
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -16,8 +17,8 @@ type Rules struct {
 type rule struct {
 	sessions          Access
 	register          bool
-	see, notify, call []match  // beside its own services
-	forward           []string // nil: as the host allows
+	see, notify, call []match   // beside its own services
+	forward           tcp.Rules // nil: as the host allows
 }
 
 func (r *Rules) of(p host.Principal) *rule {
@@ -68,7 +69,7 @@ func (r *Rules) MayCall(sender, owner host.Principal, metadata jsontext.Value) b
 
 // Forward returns the destinations a principal may forward to; ok is false when
 // the policy leaves that to the host.
-func (r *Rules) Forward(p host.Principal) (destinations []string, ok bool) {
+func (r *Rules) Forward(p host.Principal) (destinations tcp.Rules, ok bool) {
 	list := r.of(p).forward
 	return list, list != nil
 }

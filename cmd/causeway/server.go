@@ -85,7 +85,7 @@ func (s *server) open() (err error) {
 		return err
 	}
 	if s.options.policy != "" {
-		if s.policy, err = policy.Open(s.options.policy, nil, s.log); err != nil {
+		if s.policy, err = policy.Open(s.options.policy, s.log); err != nil {
 			return fmt.Errorf("--policy: %w", err)
 		}
 	}
@@ -105,13 +105,14 @@ func (s *server) build(ctx context.Context) (err error) {
 		return err
 	}
 	s.sessions = session.New(session.Options{Providers: agents, Log: s.log, DefaultDirectory: cwd})
-	relay := service.Options{Log: s.log}
+	relay, forwarding := service.Options{Log: s.log}, tcp.Options{Allow: s.options.tcpRules, Log: s.log}
 	var rules host.Policy
 	if s.policy != nil {
 		relay.Policy, rules = s.policy, s.policy
+		forwarding.Access = destinations{s.policy, append(tcp.Loopback(), s.options.tcpRules...)}
 	}
 	s.services = service.New(relay)
-	s.forwards = tcp.New(tcp.Options{Allow: s.options.tcpRules, Log: s.log})
+	s.forwards = tcp.New(forwarding)
 	version := buildVersion()
 	if err := s.endLeftovers(); err != nil {
 		return err
@@ -178,19 +179,6 @@ func (s *server) run(ctx context.Context, stdout io.Writer) error {
 	err = errors.Join(err, s.shutdown(ctx))
 	serving.Wait()
 	return err
-}
-
-// policyChanged makes those who keep what the policy said ask again.
-func (s *server) policyChanged() {
-	s.services.PolicyChanged()
-	s.host.PolicyChanged()
-}
-
-func (s *server) closePolicy() error {
-	if s.policy == nil {
-		return nil
-	}
-	return s.policy.Close()
 }
 
 // announce lets others find the host and says on stdout that it is ready. In the

@@ -71,7 +71,6 @@ func TestRestartModel(t *testing.T) {
 type restartModel struct {
 	w      *world
 	states map[ahp.URI]string // as encoded, for each channel there is
-	seq    uint64
 	turn   int
 }
 

@@ -264,7 +264,7 @@ func notes(t *testing.T, w World) {
 	write(t, a, note("lost: no such channel"), created(0, "c", ""), note("1"), note("2"))
 	a, _ = past(t, w)
 	got, err := a.Note("c", "n")
-	want(t, "note", string(got), "2")
+	want(t, "note", line(string(got), err), "2 <nil>")
 	write(t, a, note(""))
 	if got, err = a.Note("c", "n"); got != nil || err != nil {
 		t.Errorf("taken away: %q, %v", got, err)

@@ -88,6 +88,16 @@ func (w *world) accepted() <-chan *simnet.Conn {
 	return ends
 }
 
+// amount is how much of the full size a test moves: less where the race detector
+// makes every byte dear.
+func amount(full int) int64 {
+	n := scale.Count(full)
+	if testing.Short() {
+		n = max(1, n/10)
+	}
+	return int64(n)
+}
+
 // noise is a stream of bytes from a seed.
 func noise(seed uint64, size int64) io.Reader {
 	var key [32]byte
@@ -146,10 +156,10 @@ func TestTCPBytesAreEqual(t *testing.T) {
 		{98217, 1, client.Window{}}, // about a frame
 		{98218, 1, client.Window{}},
 		{1572864, 1, client.Window{}}, // about a window
-		{int64(scale.Count(64 * mb)), 1, client.Window{}},
-		{int64(scale.Count(16 * mb)), 8, client.Window{}},
-		{int64(scale.Count(2 * mb)), 2, windows},
-		{int64(scale.Count(mb / 8)), 1, client.Window{Bytes: 1, MaxFrameBytes: 1024}},
+		{amount(64 * mb), 1, client.Window{}},
+		{amount(16 * mb), 8, client.Window{}},
+		{amount(2 * mb), 2, windows},
+		{amount(mb / 8), 1, client.Window{Bytes: 1, MaxFrameBytes: 1024}},
 	} {
 		t.Run(fmt.Sprintf("%d bytes, %d streams, window %d", test.size, test.streams, test.window.Bytes), func(t *testing.T) {
 			bubble(t, func(t *testing.T, w *world) {
@@ -282,7 +292,7 @@ func TestTCPHalfCloses(t *testing.T) {
 // everything, and meanwhile holds the writer back (case 49).
 func TestTCPSlowDestination(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
-		const size = 20 << 20
+		size := 4<<20 + amount(160<<20)
 		sum := make(chan [32]byte, 1)
 		w.destinations(func(conn *simnet.Conn) {
 			time.Sleep(5 * time.Second)
@@ -393,7 +403,7 @@ func TestTCPAbortedDownloadsLeaveTheOthersAlone(t *testing.T) {
 		const size = 2 << 20
 		w.destinations(func(conn *simnet.Conn) { _, _ = io.Copy(conn, noise(1, size)) })
 		c := w.dial("laptop", client.Options{})
-		for n := range scale.Count(100) {
+		for n := range amount(100) {
 			var downloads sync.WaitGroup
 			for range 2 {
 				downloads.Go(func() {
@@ -462,7 +472,7 @@ func TestTCPLeavesRoomForOthers(t *testing.T) {
 		// A batch of 256 KiB and a frame of 128 KiB may stand before a message,
 		// and the buffer of the link, in each direction.
 		const bound = 2 * (256 + 128 + 128 + 64) << 10 * time.Second / speed
-		for range 20 {
+		for range amount(200) {
 			start := time.Now()
 			if err := c.Ping(t.Context()); err != nil {
 				t.Fatal(err)
@@ -500,7 +510,7 @@ func TestTCPBothDirectionsNeverStandStill(t *testing.T) {
 			conns = append(conns, conn)
 		}
 		before := make([][2]int64, len(conns))
-		for round := range scale.Count(40) {
+		for round := range amount(40) {
 			time.Sleep(5 * time.Second)
 			for n, conn := range conns {
 				sent, received := conn.Transferred()

@@ -21,8 +21,8 @@ func (f *Feature) withinRate(c *host.Conn) bool {
 		return true
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	ok, flood := f.partyLocked(c).meter.take(time.Now(), float64(f.limits.Rate), f.limits.FloodPatience)
+	f.mu.Unlock()
 	if flood {
 		c.Close(host.CloseFlood)
 	}

@@ -27,6 +27,8 @@ type far struct {
 	lastID  uint64
 	answers map[uint64]chan answer
 	streams map[ahp.URI]*farStream
+	left    map[ahp.URI]bool        // unsubscribed: what crosses that may still come
+	other   func(m jsonrpc.Message) // takes what is about other channels
 	over    bool
 }
 
@@ -46,7 +48,7 @@ func (w *world) far(conn transport.Conn) *far {
 	w.t.Helper()
 	f := &far{
 		w: w, t: w.t, conn: conn, writing: make(chan struct{}, 1),
-		answers: make(map[uint64]chan answer), streams: make(map[ahp.URI]*farStream),
+		answers: make(map[uint64]chan answer), streams: make(map[ahp.URI]*farStream), left: make(map[ahp.URI]bool),
 	}
 	w.serving.Go(f.read)
 	result, err := f.call(ahp.MethodInitialize, `{"channel":"ahp-root://","protocolVersions":["1.1.0"],"clientId":"far"}`)
@@ -105,8 +107,15 @@ func (f *far) read() {
 		f.mu.Lock()
 		raw, _ := jsonrpc.Member(m.Params, "channel")
 		uri, _ := jsonrpc.StringValue(raw)
-		s := f.streams[uri]
+		s, left, other := f.streams[uri], f.left[uri], f.other
 		f.mu.Unlock()
+		if left {
+			continue
+		}
+		if s == nil && other != nil {
+			other(m)
+			continue
+		}
 		if s == nil {
 			f.t.Errorf("the host sent %s for a channel that nobody has", m.Method)
 			continue
@@ -431,6 +440,7 @@ func (s *farStream) unsubscribe() error {
 	s.fail(net.ErrClosed)
 	s.f.mu.Lock()
 	delete(s.f.streams, s.uri)
+	s.f.left[s.uri] = true
 	s.f.mu.Unlock()
 	return s.f.notify(ahp.MethodUnsubscribe, fmt.Sprintf(`{"channel":%q}`, s.uri))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/agent/acp"
+	"github.com/causeway-ahp/causeway/agent/script"
 	"github.com/causeway-ahp/causeway/agent/shell"
 	"github.com/spf13/pflag"
 )
@@ -36,7 +37,11 @@ func (o *agentOptions) check() error {
 
 // providers are the agents on offer; the first is the default.
 func (o *agentOptions) providers(log *slog.Logger) ([]agent.Provider, error) {
-	list := []agent.Provider{shell.New(shell.Options{})}
+	scripts, err := script.New(script.Options{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	list := []agent.Provider{shell.New(shell.Options{}), scripts}
 	common, err := o.common(log)
 	if err != nil {
 		return nil, err
@@ -49,7 +54,7 @@ func (o *agentOptions) providers(log *slog.Logger) ([]agent.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	used := map[string]bool{shell.ProviderID: true}
+	used := map[string]bool{shell.ProviderID: true, script.ProviderID: true}
 	for _, c := range commands {
 		if used[c.name] {
 			return nil, usagef("--agent: there are two agents called %q", c.name)
@@ -72,7 +77,7 @@ func (o *agentOptions) providers(log *slog.Logger) ([]agent.Provider, error) {
 		list = append(list, p)
 	}
 	for _, m := range methods {
-		if !used[m.name] || m.name == shell.ProviderID {
+		if !used[m.name] || m.name == shell.ProviderID || m.name == script.ProviderID {
 			return nil, usagef("--agent-auth: there is no --agent %s", m.name)
 		}
 	}

@@ -45,7 +45,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(newService())
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)
-	root.AddCommand(newRun(), newWatch(), newSessions(), newForward(), newServe(), newStop(), newToken(), newVersion(), newBench())
+	root.AddCommand(newRun(), newWatch(), newSessions(), newForward(), newServe(), newStop(), newToken(), newAgent(), newVersion(), newBench())
 	root.AddCommand(newNotify())
 	addGroups(root)
 	return root

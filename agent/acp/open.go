@@ -37,7 +37,7 @@ func (p *Provider) Open(ctx context.Context, spec agent.Spec, host agent.Host) (
 		return nil, err
 	}
 	s.applyConfig(ctx, spec.Config)
-	s.attach(ctx, host)
+	s.attach(ctx, spec.Config, host)
 	return s, nil
 }
 

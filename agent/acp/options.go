@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/ahp"
@@ -113,6 +114,16 @@ func (list options) set(id string, value jsontext.Value) bool {
 	return true
 }
 
+// within reports whether a configuration knows all options: it was made of them.
+func (list options) within(config map[string]jsontext.Value) bool {
+	for i := range list {
+		if _, ok := config[list[i].ID]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // values are the current values by id.
 func (list options) values() map[string]jsontext.Value {
 	values := make(map[string]jsontext.Value, len(list))
@@ -218,9 +229,9 @@ func (s *session) adoptOptions(list []configOption) {
 	s.tellOptions()
 }
 
-// tellOptions tells the values, the models and, as the schema of a session cannot
-// change once it is made, the whole list beside it (agents.md, 4.6, 5). The lock
-// is held.
+// tellOptions tells the values and the models. The schema of a session cannot
+// change once it is made; when the agent offers something else by now, the whole
+// list is told beside it (agents.md, 4.6, 5). The lock is held.
 func (s *session) tellOptions() {
 	s.provider.learn(s.options)
 	if len(s.options) == 0 {
@@ -230,6 +241,10 @@ func (s *session) tellOptions() {
 	if models := s.options.models(s.provider.opts.Name); models != nil {
 		s.tell(agent.Models{Models: models})
 	}
+	if s.host == nil || s.options.shape() == s.shape {
+		return
+	}
+	s.shape = s.options.shape()
 	all := make([]configOption, 0, len(s.options))
 	for i := range s.options {
 		all = append(all, s.options[i].configOption)
@@ -238,6 +253,19 @@ func (s *session) tellOptions() {
 	if err == nil && len(raw) <= maxStructBytes {
 		s.tell(agent.Meta{Name: "acp.configOptions", Value: raw})
 	}
+}
+
+// shape is what there is to choose, apart from what is chosen.
+func (list options) shape() string {
+	var b strings.Builder
+	for i := range list {
+		fmt.Fprintf(&b, "%q %s", list[i].ID, list[i].Type)
+		for _, c := range list[i].choices() {
+			fmt.Fprintf(&b, " %q", c.Value)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 // SetConfig implements agent.Session.

@@ -10,6 +10,7 @@ import (
 	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Patience with an agent that is to end.
@@ -50,6 +51,7 @@ type session struct {
 	turn     *turn
 	prompts  int
 	options  options
+	shape    string // of the options the session was made with, or told last
 	commands []agent.Command
 	title    string
 	doing    string // the activity told last
@@ -59,11 +61,14 @@ type session struct {
 var _ agent.Session = (*session)(nil)
 
 // attach gives the session its host and tells it what is known already.
-func (s *session) attach(ctx context.Context, host agent.Host) {
+func (s *session) attach(ctx context.Context, config map[string]jsontext.Value, host agent.Host) {
 	context.AfterFunc(ctx, func() { s.conn.fail(context.Cause(ctx)) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.host = host
+	if s.options.within(config) {
+		s.shape = s.options.shape()
+	}
 	s.tellOptions()
 	if s.title != "" {
 		s.tell(agent.Title{Title: s.title})

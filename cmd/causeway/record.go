@@ -47,6 +47,9 @@ func newAgentRecord() *cobra.Command {
 }
 
 func runRecord(cmd *cobra.Command, argv []string, o *recordOptions) (err error) {
+	if _, err := exec.LookPath(argv[0]); err != nil {
+		return fmt.Errorf("there is no program %q on the PATH; install it, or name it by its path", argv[0])
+	}
 	f, err := os.OpenFile(o.file, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("make transcript: %w", err)
@@ -79,9 +82,6 @@ func runRecord(cmd *cobra.Command, argv []string, o *recordOptions) (err error) 
 // startRecorded starts the agent with its ears and mouth tapped.
 func startRecorded(argv []string, dir string, recorder *script.Recorder) (acp.Peer, error) {
 	child, err := process.StartChild(process.Command{Argv: argv, Dir: dir, Env: os.Environ()})
-	if errors.Is(err, exec.ErrNotFound) {
-		return nil, fmt.Errorf("there is no program %q on the PATH", argv[0])
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,8 @@ type runner struct {
 	json bool
 	ask  *asker
 
+	line  lineWriter      // of out
+	prose bool            // the part shown last is prose
 	shown map[int]*stream // what was printed of each part, by its place
 	put   map[string]bool // questions that were put to the user
 }
@@ -35,6 +37,7 @@ func newRunner(cmd *cobra.Command, chat *client.Chat) *runner {
 		chat: chat, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), json: json,
 		shown: make(map[int]*stream), put: make(map[string]bool),
 	}
+	r.line.w = r.out
 	r.ask = &asker{yes: yes, errs: r.errs, style: styleOf(r.errs)}
 	if f, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		r.ask.in = f
@@ -79,6 +82,9 @@ func (r *runner) show(u client.Update) (over bool) {
 	if i, ok := s.Turns.Find(r.turn.ID()); ok {
 		r.print(s.Turns.At(i).ResponseParts)
 	}
+	if r.prose {
+		r.endLine()
+	}
 	return true
 }
 
@@ -90,7 +96,7 @@ func (r *runner) print(parts ahp.List[ahp.ResponsePart]) {
 	for i, p := range parts.All() {
 		s := r.shown[i]
 		if s == nil {
-			s = &stream{w: r.out, errs: r.errs, terminal: styleOf(r.out).on}
+			s = r.begin(p.Part)
 			r.shown[i] = s
 		}
 		switch p := p.Part.(type) {
@@ -102,6 +108,41 @@ func (r *runner) print(parts ahp.List[ahp.ResponsePart]) {
 			s.call(p.ToolCall)
 		}
 	}
+}
+
+// begin begins to show a part. Prose stands on lines of its own; the output of one
+// command after another is left as it is. Tools other than a command are named,
+// beside the output.
+func (r *runner) begin(p ahp.Part) *stream {
+	_, prose := p.(*ahp.MarkdownPart)
+	if prose || r.prose {
+		r.endLine()
+	}
+	r.prose = prose
+	if call, ok := p.(*ahp.ToolCallPart); ok && call.ToolCall.ToolName != "shell" {
+		fmt.Fprintln(r.errs, styleOf(r.errs).dim("· "+oneLine(call.ToolCall.DisplayName, 200)))
+	}
+	return &stream{w: &r.line, errs: r.errs, terminal: styleOf(r.out).on}
+}
+
+// endLine ends a line of the output that was begun.
+func (r *runner) endLine() {
+	if r.line.begun {
+		_, _ = io.WriteString(&r.line, "\n")
+	}
+}
+
+// lineWriter knows whether a line was begun.
+type lineWriter struct {
+	w     io.Writer
+	begun bool
+}
+
+func (l *lineWriter) Write(b []byte) (int, error) {
+	if len(b) > 0 {
+		l.begun = b[len(b)-1] != '\n'
+	}
+	return l.w.Write(b)
 }
 
 // questions puts what waits for a decision and was not put before.

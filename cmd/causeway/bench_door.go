@@ -10,6 +10,7 @@ import (
 
 	"github.com/causeway-ahp/causeway/agent"
 	"github.com/causeway-ahp/causeway/agent/shell"
+	"github.com/causeway-ahp/causeway/feature/service"
 	"github.com/causeway-ahp/causeway/feature/session"
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/host/endpoint"
@@ -50,7 +51,7 @@ func openBenchHost(ctx context.Context) (_ *benchHost, err error) {
 }
 
 func benchFeatures() []host.Feature {
-	return []host.Feature{session.New(session.Options{Providers: []agent.Provider{shell.New(shell.Options{})}})}
+	return []host.Feature{session.New(session.Options{Providers: []agent.Provider{shell.New(shell.Options{})}}), service.New(service.Options{})}
 }
 
 func (b *benchHost) url() string { return "ws://" + b.tcp.Addr().String() + "/" }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -57,9 +58,8 @@ func (g *Gateway) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	options := stdio.Options{MaxMessageBytes: maxLineBytes, WriteTimeout: -1}
-	client := lines{stdio.New(g.ClientIn, g.ClientOut, options)}
-	server := lines{stdio.New(p.out, p.in, options)}
+	client := newLines(g.ClientIn, g.ClientOut)
+	server := newLines(p.out, p.in)
 	l := newLink(context.WithoutCancel(ctx), newGate(g.Options), server.write, client.write)
 
 	var loops sync.WaitGroup
@@ -110,17 +110,23 @@ func (g *Gateway) linger(ctx context.Context, l *link, serverDone <-chan struct{
 	waiting.Wait()
 }
 
-// lines is one side of the gateway. Any number may write: the carrier lets one at a
-// time.
-type lines struct{ conn *stdio.Conn }
+// lines is one side of the gateway. Its two directions end by themselves: who has
+// said all may still listen.
+type lines struct{ in, out *stdio.Conn }
 
-func (s lines) write(message []byte) error { return s.conn.Write([][]byte{message}) }
+func newLines(r io.Reader, w io.Writer) lines {
+	o := stdio.Options{MaxMessageBytes: maxLineBytes, WriteTimeout: -1}
+	return lines{in: stdio.New(r, io.Discard, o), out: stdio.New(strings.NewReader(""), w, o)}
+}
 
-// pump hands on messages until the side ends. An error of the far side is that
+// write may be called by any number: the carrier lets one at a time.
+func (s lines) write(message []byte) error { return s.out.Write([][]byte{message}) }
+
+// pump hands on messages until the side says no more. An error of the far side is that
 // side's to notice: what is still said here is read on.
 func (s lines) pump(take func([]byte) error) {
 	for {
-		message, err := s.conn.Read()
+		message, err := s.in.Read()
 		if err != nil {
 			return
 		}
@@ -128,4 +134,7 @@ func (s lines) pump(take func([]byte) error) {
 	}
 }
 
-func (s lines) close() { _ = s.conn.Close(transport.CodeNormal, "") } // the cause is known
+func (s lines) close() { // the causes are known
+	_ = s.out.Close(transport.CodeNormal, "")
+	_ = s.in.Close(transport.CodeNormal, "")
+}

@@ -36,6 +36,9 @@ type notifierOptions struct {
 	log     *slog.Logger          // nil: none
 	metrics prometheus.Registerer // nil: none
 	limits  notify.Limits
+	// requireCapability refuses configurations of MCP clients that did not declare
+	// the capability.
+	requireCapability bool
 }
 
 // openStore opens notify.db and the secrets beside it, without an engine.
@@ -68,6 +71,7 @@ func openNotifier(ctx context.Context, dir datadir.Dir, o notifierOptions) (*not
 	}
 	n.engine, err = notify.New(context.WithoutCancel(ctx), notify.Options{
 		Store: n.store, Secrets: n.secrets, Types: []notify.RouteType{n.hook}, Limits: o.limits, Log: o.log, Metrics: o.metrics,
+		RequireCapability: o.requireCapability,
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the notification engine: %w", err), n.close(ctx))

@@ -35,6 +35,7 @@ func newRun() *cobra.Command {
 	cmd.Flags().String("session", "", "session to go on in (default: a new one)")
 	cmd.Flags().String("agent", "", "agent of a new session (default: the host's first)")
 	cmd.Flags().String("cwd", "", "working directory of a new session (default: this one)")
+	cmd.Flags().String("notify", "", "`URL` that is told when each tool call of the session ends, also when you have left")
 	cmd.Flags().Bool("yes", false, "approve every question")
 	cmd.Flags().Bool("json", false, "print the chat's action envelopes, one a line")
 	return cmd
@@ -54,6 +55,9 @@ func runRun(cmd *cobra.Command, words []string) error {
 	message := strings.Join(words, " ")
 	chat, err := runChat(cmd, c, message)
 	if err != nil {
+		return err
+	}
+	if err := notifyOf(cmd, c, chat); err != nil {
 		return err
 	}
 	r := newRunner(cmd, chat)

@@ -38,23 +38,24 @@ const defaultAutoExit = 10 * time.Minute
 
 // serveOptions are the flags of serve.
 type serveOptions struct {
-	listen       string
-	cwd          string
-	noToken      bool
-	tokens       string
-	policy       string
-	allowOrigins []string
-	allowHosts   []string
-	allowTCP     []string
-	tlsCert      string
-	tlsKey       string
-	tlsClientCA  string
-	logLevel     string
-	wireLog      string
-	config       string
-	autoExit     time.Duration // 0: stays
-	agents       agentOptions
-	store        storeOptions
+	listen        string
+	cwd           string
+	noToken       bool
+	tokens        string
+	policy        string
+	allowOrigins  []string
+	allowHosts    []string
+	allowWebhooks []string
+	allowTCP      []string
+	tlsCert       string
+	tlsKey        string
+	tlsClientCA   string
+	logLevel      string
+	wireLog       string
+	config        string
+	autoExit      time.Duration // 0: stays
+	agents        agentOptions
+	store         storeOptions
 
 	level    slog.Level // logLevel, parsed by check
 	tcpRules tcp.Rules  // allowTCP, parsed by check
@@ -79,6 +80,7 @@ func newServe() *cobra.Command {
 	f.StringVar(&o.policy, "policy", "", "YAML `file` that says what each principal may do; read again when it changes")
 	f.StringArrayVar(&o.allowOrigins, "allow-origin", nil, "`origin` of web pages that may connect, such as https://app.example; repeatable")
 	f.StringArrayVar(&o.allowHosts, "allow-host", nil, "further `name[:port]` the host is reached under; repeatable")
+	f.StringArrayVar(&o.allowWebhooks, "allow-webhook", nil, "`URL` prefix webhooks may have, whatever its scheme and address; repeatable")
 	f.StringArrayVar(&o.allowTCP, "allow-tcp", nil, "destination clients may reach beside this machine's loopback: `name|IP|CIDR:port|from-to|*`; repeatable")
 	f.StringVar(&o.tlsCert, "tls-cert", "", "`file` with a certificate chain (PEM): serve wss instead of ws")
 	f.StringVar(&o.tlsKey, "tls-key", "", "`file` with the key of the certificate (PEM)")

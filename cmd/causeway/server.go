@@ -18,10 +18,12 @@ import (
 	"github.com/causeway-ahp/causeway/feature/service"
 	"github.com/causeway-ahp/causeway/feature/session"
 	"github.com/causeway-ahp/causeway/feature/tcp"
+	"github.com/causeway-ahp/causeway/feature/toolnotify"
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/host/endpoint"
 	"github.com/causeway-ahp/causeway/internal/datadir"
 	"github.com/causeway-ahp/causeway/policy"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // shutdownTimeout bounds an orderly shutdown.
@@ -43,6 +45,7 @@ type server struct {
 	sessions *session.Feature
 	services *service.Feature
 	forwards *tcp.Feature
+	notifier *notifier // nil until build has opened it
 	host     *host.Host
 	endpoint *endpoint.Endpoint
 }
@@ -61,6 +64,7 @@ func serve(ctx context.Context, o *serveOptions, dir datadir.Dir, stdout io.Writ
 	defer func() { err = errors.Join(err, claim.Release()) }()
 	s := &server{options: o, dir: dir, log: log, claim: claim}
 	defer func() { err = errors.Join(err, s.wire.Close(), s.closePolicy()) }()
+	defer func() { err = errors.Join(err, s.closeNotifier(ctx)) }() // after the host, which still tells it things
 	if err := s.open(); err != nil {
 		return errors.Join(err, s.closeListeners())
 	}
@@ -117,6 +121,13 @@ func (s *server) build(ctx context.Context) (err error) {
 	if err := s.endLeftovers(); err != nil {
 		return err
 	}
+	counters := prometheus.NewRegistry()
+	s.notifier, err = openNotifier(ctx, s.dir, notifierOptions{allow: s.options.allowWebhooks, log: s.log, metrics: counters})
+	if err != nil {
+		return err
+	}
+	// Before the sessions: it is stopped after them, and hears how they end.
+	tools := toolnotify.New(toolnotify.Options{Engine: s.notifier.engine, Log: s.log})
 	store, err := openJournal(s.dir, &s.options.store)
 	if err != nil {
 		return err
@@ -124,12 +135,15 @@ func (s *server) build(ctx context.Context) (err error) {
 	// The end of ctx begins an orderly shutdown; it must not cut it short.
 	ctx = context.WithoutCancel(ctx)
 	s.host, err = host.New(ctx, host.Options{
-		Features: []host.Feature{s.sessions, s.services, s.forwards}, Policy: rules, Log: s.log, DefaultDirectory: cwd,
+		Features: []host.Feature{tools, s.sessions, s.services, s.forwards}, Policy: rules, Log: s.log, DefaultDirectory: cwd,
 		Store: store, SyncEvery: s.options.store.every,
 		Info: ahp.Implementation{Name: "causeway", Version: &version},
 	})
 	if err != nil {
 		return err
+	}
+	if err := s.host.Metrics().Register(counters); err != nil {
+		return errors.Join(err, s.host.Shutdown(ctx))
 	}
 	o := endpoint.Options{
 		AllowOrigins: s.options.allowOrigins, AllowHosts: s.options.allowHosts, Tokens: s.keys.valid, Log: s.log,
@@ -179,6 +193,13 @@ func (s *server) run(ctx context.Context, stdout io.Writer) error {
 	err = errors.Join(err, s.shutdown(ctx))
 	serving.Wait()
 	return err
+}
+
+func (s *server) closeNotifier(ctx context.Context) error {
+	if s.notifier == nil {
+		return nil
+	}
+	return s.notifier.close(ctx)
 }
 
 // announce lets others find the host and says on stdout that it is ready. In the

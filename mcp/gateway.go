@@ -49,7 +49,7 @@ var errNoCommand = errors.New("name the server to start")
 
 // Run starts the server and relays until it ends, or until the client has gone and
 // the accepted calls are over. The end of ctx cuts that short: what still runs is
-// recorded as interrupted.
+// recorded as interrupted. The error tells how the server ended, if that was not well.
 func (g *Gateway) Run(ctx context.Context) error {
 	if len(g.Command) == 0 {
 		return errNoCommand
@@ -74,24 +74,11 @@ func (g *Gateway) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	l.close(errShutdown)
-	byItself := isClosed(serverDone)
 	err = p.stop()
 	server.close()
 	client.close()
 	loops.Wait()
-	if !byItself {
-		return nil
-	}
 	return err
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
 
 // linger lets accepted calls go on without their client.

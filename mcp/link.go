@@ -131,7 +131,7 @@ func (l *link) fromServer(message []byte) error {
 		if l.progress(m) {
 			return nil
 		}
-	case m.Kind == jsonrpc.KindRequest && l.clientLeft():
+	case m.Kind == jsonrpc.KindRequest && l.lingers():
 		return l.toServer(answerForTheAbsent(m))
 	}
 	return l.toClient(message)
@@ -183,6 +183,13 @@ func (l *link) progress(m jsonrpc.Message) bool {
 	}
 	c.ticket.streaming(l.ctx, m.Params)
 	return c.ownToken
+}
+
+// lingers reports whether calls go on without their client.
+func (l *link) lingers() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.left && len(l.calls) > 0
 }
 
 func (l *link) clientLeft() bool {

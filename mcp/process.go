@@ -68,17 +68,22 @@ func (p *process) wait() {
 	}
 }
 
-// stop ends the server: by the end of its input, then by asking, then by force, and
-// returns how it ended.
+// stop ends the server: by the end of its input, then by asking, then by force. It
+// returns how the server ended, unless that was by a signal of ours.
 func (p *process) stop() error {
 	_ = p.in.Close() // closed before, if the client's end did it
+	asked := false
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		if p.ends(stopGrace) {
 			break
 		}
+		asked = true
 		_ = syscall.Kill(-p.cmd.Process.Pid, sig) // it may have ended just now
 	}
 	p.waiting.Wait()
+	if asked {
+		return nil
+	}
 	return p.err
 }
 

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"database/sql"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -35,4 +37,18 @@ func (s *Store) abandon() {
 
 func TestContract(t *testing.T) {
 	archive.Contract(t, func(t *testing.T) archive.World { return fileWorld{filepath.Join(t.TempDir(), "journal.db")} })
+}
+
+// makeVersion makes a file of an older schema.
+func makeVersion(path string, version int) error {
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		return err
+	}
+	for v := range version {
+		if err := step(db, v); err != nil {
+			return errors.Join(err, db.Close())
+		}
+	}
+	return db.Close()
 }

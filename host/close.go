@@ -28,6 +28,7 @@ const (
 	CloseInternal    CloseCause = "internal"     // the host could not go on
 	CloseFlow        CloseCause = "flow-control" // the rules of windowed delivery were broken
 	CloseSilent      CloseCause = "silent"       // the peer stopped answering
+	CloseStore       CloseCause = "store"        // what it waits for cannot be stored
 	ClosePeer        CloseCause = "peer"         // the peer went away
 )
 
@@ -37,7 +38,7 @@ func (c CloseCause) Error() string { return "connection closed: " + string(c) }
 // code is the close code a carrier tells the peer.
 func (c CloseCause) code() transport.Code {
 	switch c {
-	case CloseOverflow:
+	case CloseOverflow, CloseStore:
 		return transport.CodeTryAgain
 	case CloseMalformed, CloseHandshake, CloseReplaced, CloseFlood, CloseDenied, CloseFlow:
 		return transport.CodePolicy

@@ -44,6 +44,7 @@ type Host struct {
 	members          jsontext.Value // members of InitializeResult that features added
 	metrics          *metrics
 	journal          *journal.Journal
+	store            journal.Store   // nil: nothing is stored
 	archive          journal.Archive // nil: no channel outlives the process
 	lost             []journal.Range // numbers shown to somebody, and lost with the power
 	unfinished       []ahp.URI       // channels an earlier process left with open work
@@ -91,6 +92,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	h.cursors.key = make([]byte, 32)
 	rand.Read(h.cursors.key) // never fails (crypto/rand)
 	h.lineages = newLineages(h.limits.ReconnectGrace, h.limits.RememberedClients)
+	h.store = opts.Store
 	past, err := h.recall(opts.Store)
 	if err != nil {
 		h.cancel(err)
@@ -100,7 +102,10 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 		Store: opts.Store, RingRecords: h.limits.RingRecords, RingBytes: h.limits.RingBytes,
 		Start: past.Seq, Oldest: past.Oldest, Newest: past.Newest, SyncEvery: opts.SyncEvery,
 		Committed: func(seq uint64) { h.commits.committed(seq) },
-		Failed:    func(err error) { h.log.Error("journal store refused a group", "err", err) },
+		Failed: func(err error) {
+			h.metrics.storeFailures.Inc()
+			h.log.Error("the journal cannot be written; the host tries again", "err", err)
+		},
 	})
 	h.commits.journal, h.commits.moved = h.journal, make(chan struct{})
 	h.commits.overrun = func(c *Conn) { c.fail(CloseOverflow, nil) }
@@ -137,6 +142,7 @@ func (h *Host) start(past *journal.Recovery) error {
 		}
 	}
 	h.startKeeper()
+	h.startWatch(h.store)
 	return nil
 }
 

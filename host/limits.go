@@ -47,6 +47,9 @@ type Limits struct {
 	// ObserverBacklog bounds the actions that wait for observers. Beyond it those who
 	// cause more wait as they do for the store.
 	ObserverBacklog int
+	// StoreStall is how long a store may refuse everything before the
+	// connections that wait for it are closed.
+	StoreStall time.Duration
 	// IdleTime is how long a channel of a host with an archive stays in memory
 	// when nobody needs it.
 	IdleTime time.Duration
@@ -93,6 +96,7 @@ var DefaultLimits = Limits{
 	RingBytes:            64 << 20,
 	JournalBacklogBytes:  64 << 20,
 	ObserverBacklog:      10_000,
+	StoreStall:           10 * time.Second,
 	IdleTime:             2 * time.Minute,
 	Sessions:             100_000,
 	ChatsPerSession:      1_000,
@@ -127,6 +131,7 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.RingBytes, d.RingBytes)
 	fill(&l.JournalBacklogBytes, d.JournalBacklogBytes)
 	fill(&l.ObserverBacklog, d.ObserverBacklog)
+	fill(&l.StoreStall, d.StoreStall)
 	fill(&l.IdleTime, d.IdleTime)
 	fill(&l.Sessions, d.Sessions)
 	fill(&l.ChatsPerSession, d.ChatsPerSession)

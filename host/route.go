@@ -48,8 +48,16 @@ func (x *handler) HandleRequest(ctx context.Context, m jsonrpc.Message) jsonrpc.
 	case ahp.MethodPing:
 		return jsonrpc.Reply{}
 	case ahp.MethodInitialize:
+		if err := c.h.storing(); err != nil {
+			return jsonrpc.Reply{Err: err}
+		}
 		return c.initialize(m)
 	case ahp.MethodReconnect:
+		if c.h.storing() != nil {
+			// An error would say that the client is not known any more.
+			c.fail(CloseStore, nil)
+			return jsonrpc.Reply{Taken: true}
+		}
 		return c.reconnect(m)
 	}
 	if !c.live.Load() {
@@ -85,6 +93,9 @@ func (c *Conn) permitted(method string, channel ahp.URI) error {
 	allow := func(op Op) bool { return c.h.policy.Allow(c.principal, op, channel) }
 	switch method {
 	case ahp.MethodCreateSession, ahp.MethodCreateChat:
+		if err := c.h.storing(); err != nil {
+			return err
+		}
 		if !allow(OpCreate) {
 			return ahp.ErrPermissionDenied
 		}

@@ -75,6 +75,10 @@ func (e *Endpoint) health(w http.ResponseWriter) {
 		unavailable(w)
 		return
 	}
+	if e.host.Trouble() != nil {
+		http.Error(w, "the host cannot store anything at the moment; its log says why", http.StatusServiceUnavailable)
+		return
+	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = w.Write([]byte("ok\n"))
 }

@@ -80,7 +80,7 @@ func source(seed uint64, n int64) io.Reader {
 func TestTransfers(t *testing.T) {
 	large := int64(scale.Count(64)) << 20
 	if testing.Short() {
-		large = 1 << 20
+		large = 256 << 10
 	}
 	text := newDataText("ahp-tcp:/t0-0")
 	frame := int64(text.room(ours.MaxFrameBytes))
@@ -197,7 +197,10 @@ func pause(ctx context.Context, d time.Duration) {
 // of the seven, and a ping too (case 59). The stalled one holds up nobody.
 func TestFairness(t *testing.T) {
 	bubble(t, Options{}, host.Limits{}, func(w *world) {
-		const rate = 10 << 20 // bytes a second
+		rate, rounds := int64(10<<20), 50 // bytes a second
+		if testing.Short() {
+			rate, rounds = 1<<20, 5
+		}
 		w.listen("127.0.0.1:80", func(conn *simnet.Conn) {
 			b := make([]byte, 256<<10)
 			for {
@@ -241,9 +244,9 @@ func TestFairness(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		// One frame of each, what one write may take more, and the link's buffer.
 		wire := 7*(ours.MaxFrameBytes/2) + int64(host.DefaultLimits.BatchBytes) + simnet.DefaultBufferBytes
-		most := time.Duration(wire) * time.Second / rate
+		most := time.Duration(wire) * time.Second / time.Duration(rate)
 		var worst time.Duration
-		for i := range 50 {
+		for i := range rounds {
 			time.Sleep(time.Duration(37+i) * time.Millisecond)
 			began := time.Now()
 			w.h.SetAgents([]ahp.AgentInfo{{Provider: fmt.Sprint("p", i), DisplayName: "x"}})

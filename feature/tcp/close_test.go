@@ -393,7 +393,7 @@ func TestEveryEnding(t *testing.T) {
 	for name, ending := range endings {
 		for _, blocked := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/blocked=%v", name, blocked), func(t *testing.T) {
-				bubble(t, Options{Limits: Limits{PerClient: 10_000, PerPrincipal: 10_000}}, host.Limits{}, func(w *world) {
+				bubble(t, Options{Limits: Limits{PerClient: 10_000, PerPrincipal: 10_000}}, host.Limits{WindowBytes: 16 << 10}, func(w *world) {
 					var mu sync.Mutex
 					conns := make(map[string]*simnet.Conn)
 					w.listen("127.0.0.1:80", func(conn *simnet.Conn) {
@@ -401,14 +401,14 @@ func TestEveryEnding(t *testing.T) {
 						conns[conn.RemoteAddr().String()] = conn
 						mu.Unlock()
 						if blocked {
-							_, _ = conn.Write(make([]byte, 1<<20))
+							_, _ = conn.Write(make([]byte, 400_000))
 						}
 					})
 					c := w.far(w.connect())
 					for i := range scale.Count(100) {
 						s := c.mustOpen(fmt.Sprintf("ahp-tcp:/t%d", i), "127.0.0.1", 80, flow.Limits{WindowBytes: 8 << 10, MaxFrameBytes: 1 << 10})
 						if blocked {
-							w.start(func() { _, _ = s.Write(make([]byte, 4<<20)) })
+							w.start(func() { _, _ = s.Write(make([]byte, 400_000)) })
 						}
 						synctest.Wait()
 						mu.Lock()

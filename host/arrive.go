@@ -19,6 +19,9 @@ func (c *Conn) arrive(m jsonrpc.Message) bool {
 	case ahp.MethodChannelReady: // not sent by clients; a peer of an older text may
 		return true
 	}
+	if c.h.registry.notifications[m.Method] != nil {
+		return false // addressed to a feature, not data of a subscription
+	}
 	raw, _ := jsonrpc.Member(m.Params, "channel")
 	uri, ok := jsonrpc.StringBytes(raw)
 	if !ok {

@@ -41,6 +41,7 @@ type Conn struct {
 
 	frames  frameBuffer // the writer's
 	reading []byte      // the reader's: the message it is handling
+	spent   bool        // the reader's: nothing of that message is kept
 	joined  int64       // the reader's: bytes in all reassembly buffers
 }
 

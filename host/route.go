@@ -38,6 +38,7 @@ func (c *Conn) notified(m jsonrpc.Message) {
 			return
 		}
 		handle(c, m.Params)
+		c.spent = true
 	}
 }
 

@@ -87,6 +87,7 @@ func (c *Conn) ended() error {
 }
 
 func (c *Conn) readLoop() {
+	recycler, _ := c.t.(transport.Recycler)
 	for {
 		data, err := c.t.Read()
 		if err != nil {
@@ -105,6 +106,10 @@ func (c *Conn) readLoop() {
 		if err := c.rpc.Receive(data); err != nil {
 			c.failAfterFlush(CloseMalformed, err) // the answer says what was wrong
 		}
+		if c.spent && recycler != nil {
+			recycler.Recycle(data)
+		}
+		c.reading, c.spent = nil, false
 	}
 }
 

@@ -154,6 +154,21 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestDefaultIsForTheGuests: it does not lock out the owner of the host, who can be
+// named like anybody else.
+func TestDefaultIsForTheGuests(t *testing.T) {
+	r := parse(t, "default: {sessions: none, register: false, forward: []}")
+	if _, replaced := r.Forward(host.Local); !r.Allow(host.Local, host.OpCreate, "ahp-session:/s") || !r.MayRegister(host.Local, nil) || replaced {
+		t.Error("the default is applied to the owner")
+	}
+	if r.Allow("guest", host.OpSee, "ahp-session:/s") || r.MayRegister("guest", nil) {
+		t.Error("the default is not applied to a guest")
+	}
+	if parse(t, "principals: {local: {sessions: read}}").Allow(host.Local, host.OpCreate, "ahp-session:/s") {
+		t.Error("the owner cannot be named")
+	}
+}
+
 func TestEmptyPolicyIsTheDefault(t *testing.T) {
 	for _, text := range []string{"", "# nothing\n", "principals:\n", "principals: {}\ndefault:\n"} {
 		r := parse(t, text)

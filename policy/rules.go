@@ -10,8 +10,12 @@ import (
 // Rules are a policy as it was read. They are never changed.
 type Rules struct {
 	principals map[host.Principal]*rule
-	others     *rule // for everybody who is not named
+	others     *rule // for those who are not named
 }
+
+// owner is the rule of host.Local where the file does not name it: a default is
+// meant for the guests, and must not lock the owner out.
+var owner = &rule{sessions: AccessAll, register: true}
 
 // rule is what one principal may do.
 type rule struct {
@@ -24,6 +28,9 @@ type rule struct {
 func (r *Rules) of(p host.Principal) *rule {
 	if one := r.principals[p]; one != nil {
 		return one
+	}
+	if p == host.Local {
+		return owner
 	}
 	return r.others
 }

@@ -42,3 +42,12 @@ type Conn interface {
 	// Kind names the carrier.
 	Kind() Kind
 }
+
+// Recycler is a Conn that can put a later message into the memory of one that is
+// done with. It spares the collector a message each where nothing is kept of what
+// was read.
+type Recycler interface {
+	// Recycle gives back what Read returned. Nobody may use it any more. It is
+	// called between two Reads, by the goroutine that reads.
+	Recycle(msg []byte)
+}

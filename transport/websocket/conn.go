@@ -40,7 +40,10 @@ type Conn struct {
 	stats    counters
 }
 
-var _ transport.Conn = (*Conn)(nil)
+var (
+	_ transport.Conn     = (*Conn)(nil)
+	_ transport.Recycler = (*Conn)(nil)
+)
 
 // newConn takes over nc, on which the upgrade is done and early holds what the
 // peer already sent behind it.

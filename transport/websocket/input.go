@@ -28,6 +28,7 @@ type input struct {
 	buf    []byte // parked, or a pooled buffer
 	r, w   int    // buf[r:w] is received and not yet used
 	burst  bool   // the last read filled the buffer
+	spare  []byte // a message that was given back, while bytes keep coming
 
 	// waiting is when the running wait for bytes began, in nanoseconds since
 	// the connection's epoch and never 0 then; 0 while nobody waits. The
@@ -52,7 +53,7 @@ func (in *input) release() {
 	if len(in.buf) > len(in.parked) {
 		giveBuffer(in.buf)
 	}
-	in.parked, in.buf, in.r, in.w = nil, nil, 0, 0
+	in.parked, in.buf, in.spare, in.r, in.w = nil, nil, nil, 0, 0
 }
 
 // header reads the next frame header.
@@ -93,6 +94,9 @@ func (c *Conn) fill() error {
 // last read brought.
 func (in *input) makeRoom() {
 	rest := in.buf[in.r:in.w]
+	if !in.burst && len(rest) == 0 {
+		in.spare = nil // the connection falls idle
+	}
 	switch pooled := len(in.buf) > len(in.parked); {
 	case !pooled && in.burst:
 		in.buf = takeBuffer(largeBytes)
@@ -129,6 +133,9 @@ func (c *Conn) now() int64 { return int64(time.Since(c.epoch)) + 1 }
 // payload appends the payload of h to msg, unmasked.
 func (c *Conn) payload(msg []byte, h ws.Header) ([]byte, error) {
 	left, off := int(h.Length), 0
+	if msg == nil && h.Fin {
+		msg = c.in.reuse(left)
+	}
 	for left > 0 {
 		msg = grow(msg, left, h.Fin)
 		at := len(msg)
@@ -143,6 +150,26 @@ func (c *Conn) payload(msg []byte, h ws.Header) ([]byte, error) {
 		left, off = left-n, off+n
 	}
 	return msg, nil
+}
+
+// Recycle implements transport.Recycler.
+func (c *Conn) Recycle(msg []byte) {
+	if cap(msg) > largeBytes || !c.lockRead() { // a Close may be releasing the input
+		return
+	}
+	c.in.spare = msg[:0]
+	c.unlockRead()
+}
+
+// reuse returns the spare message if one of n bytes fits it, without being lost in
+// it: whoever keeps the message keeps its memory.
+func (in *input) reuse(n int) []byte {
+	spare := in.spare
+	if cap(spare) < n || cap(spare) > 2*n+parkedBytes {
+		return nil
+	}
+	in.spare = nil
+	return spare
 }
 
 // grow returns msg with room for at least one of the left bytes to come in a

@@ -35,7 +35,7 @@ func (a *asker) confirm(ctx context.Context, chat *client.Chat, call *ahp.ToolCa
 	case a.yes:
 		a.decide(chat, call, true)
 	case a.in == nil:
-		fmt.Fprintf(a.errs, "needs consent, and there is no terminal to ask: %s\n(use --yes to approve, or answer from another client while it waits)\n", inputText(call))
+		fmt.Fprintf(a.errs, "needs consent, and there is no terminal to ask: %s\n(use --yes to approve, or answer from another client while it waits)\n", callText(call))
 		a.decide(chat, call, false)
 	default:
 		a.open.Go(func() { a.askConsent(ctx, chat, call) })
@@ -52,7 +52,7 @@ func (a *asker) askConsent(ctx context.Context, chat *client.Chat, call *ahp.Too
 	a.turn.Lock()
 	defer a.turn.Unlock()
 	for {
-		fmt.Fprintf(a.errs, "%s %s\n%s ", a.style.bold("Run this?"), inputText(call), a.style.dim("[y]es, [n]o:"))
+		fmt.Fprintf(a.errs, "%s %s\n%s ", a.style.bold("Run this?"), consentText(call), a.style.dim("[y]es, [n]o:"))
 		line, ok := a.line(ctx, chat, func(s *ahp.ChatState) bool { return waits(s, call.ToolCallID) })
 		if !ok {
 			fmt.Fprintln(a.errs, a.style.dim("(answered elsewhere)"))

@@ -172,20 +172,12 @@ func failures(t *ahp.Turn) string {
 		call := part.ToolCall
 		switch {
 		case call.Status == ahp.ToolCancelled:
-			lines = append(lines, "not run: "+inputText(call))
+			lines = append(lines, "not run: "+callText(call))
 		case call.Success != nil && !*call.Success && call.Error != nil:
-			lines = append(lines, call.Error.Message+": "+inputText(call))
+			lines = append(lines, call.Error.Message+": "+callText(call))
 		case call.Success != nil && !*call.Success:
-			lines = append(lines, "failed: "+inputText(call))
+			lines = append(lines, "failed: "+callText(call))
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// inputText is the input of a tool call on one line.
-func inputText(t *ahp.ToolCall) string {
-	if t.ToolInput != nil && t.ToolInput.Text != "" {
-		return oneLine(t.ToolInput.Text, 200)
-	}
-	return oneLine(t.DisplayName, 200)
 }

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 
+	"github.com/causeway-ahp/causeway/agent/shell"
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/client"
 	"github.com/spf13/cobra"
@@ -119,7 +120,7 @@ func (r *runner) begin(p ahp.Part) *stream {
 		r.endLine()
 	}
 	r.prose = prose
-	if call, ok := p.(*ahp.ToolCallPart); ok && call.ToolCall.ToolName != "shell" {
+	if call, ok := p.(*ahp.ToolCallPart); ok && call.ToolCall.ToolName != shell.ProviderID {
 		fmt.Fprintln(r.errs, styleOf(r.errs).dim("· "+oneLine(call.ToolCall.DisplayName, 200)))
 	}
 	return &stream{w: &r.line, errs: r.errs, terminal: styleOf(r.out).on}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/causeway-ahp/causeway/agent/shell"
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/client"
 )
@@ -191,6 +192,9 @@ func (r *transcript) parts(session ahp.URI, turnID string, parts ahp.List[ahp.Re
 		switch p := p.Part.(type) {
 		case *ahp.MarkdownPart:
 			told.lines.text(p.Content.String())
+			if i < parts.Len()-1 { // what follows is another part: this line has ended
+				told.lines.flush()
+			}
 		case *ahp.SystemNotificationPart:
 			told.lines.text(p.Content.Text + "\n")
 		case *ahp.ToolCallPart:
@@ -215,9 +219,13 @@ func (r *transcript) call(session ahp.URI, told *toldPart, t *ahp.ToolCall) {
 	told.status = t.Status
 	switch {
 	case changed && t.Status == ahp.ToolPendingConfirmation:
-		r.say(session, "%s %s", r.style.yellow("waits for consent:"), inputText(t))
+		r.say(session, "%s %s", r.style.yellow("waits for consent:"), consentText(t))
 	case changed && t.Status == ahp.ToolRunning:
-		r.say(session, "%s %s", r.style.dim("$"), inputText(t))
+		sign := "·"
+		if t.ToolName == shell.ProviderID {
+			sign = "$"
+		}
+		r.say(session, "%s %s", r.style.dim(sign), callText(t))
 	}
 	told.output.call(t)
 	if changed && t.Ended() {
@@ -229,12 +237,12 @@ func (r *transcript) call(session ahp.URI, told *toldPart, t *ahp.ToolCall) {
 func (r *transcript) callEnded(session ahp.URI, t *ahp.ToolCall) {
 	switch {
 	case t.Status == ahp.ToolCancelled:
-		r.say(session, "%s %s", r.style.yellow("not run:"), inputText(t))
+		r.say(session, "%s %s", r.style.yellow("not run:"), callText(t))
 	case t.Success != nil && *t.Success:
-		r.say(session, "%s %s", r.style.green("ok:"), inputText(t))
+		r.say(session, "%s %s", r.style.green("ok:"), callText(t))
 	case t.Error != nil:
-		r.say(session, "%s %s", r.style.red(oneLine(t.Error.Message, 80)+":"), inputText(t))
+		r.say(session, "%s %s", r.style.red(oneLine(t.Error.Message, 80)+":"), callText(t))
 	default:
-		r.say(session, "%s %s", r.style.red("failed:"), inputText(t))
+		r.say(session, "%s %s", r.style.red("failed:"), callText(t))
 	}
 }

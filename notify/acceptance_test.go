@@ -355,7 +355,7 @@ func TestAcceptance13DeadEndpointsDoNotSlowHealthyOnes(t *testing.T) {
 			name := fmt.Sprintf("dead%d", i)
 			b.box.answer(name, Outcome{Class: ClassTransient, Category: "connection_refused"})
 			if i%2 == 0 {
-				b.box.delay[name] = 15 * time.Second // hangs until the attempt's end
+				b.box.slow(name, 15*time.Second) // hangs until the attempt's end
 			}
 			b.finish(b.admit(routes(route("a", name, "completed"))), fine)
 		}
@@ -479,7 +479,8 @@ func TestAcceptance22LimitsHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, func(o *Options) { o.Limits = Limits{ActiveCalls: 2000, PendingItems: 2000} })
 		defer b.stop()
-		b.box.delay["one"] = 300 * time.Millisecond
+		const takes = 300 * time.Millisecond
+		b.box.slow("one", takes)
 		start := time.Now()
 		for range 1000 {
 			b.finish(b.admit(toOne), fine)
@@ -495,7 +496,7 @@ func TestAcceptance22LimitsHold(t *testing.T) {
 			}
 			flying := 0
 			for _, q := range posts[:i] {
-				if p.at.Sub(q.at) < b.box.delay["one"] {
+				if p.at.Sub(q.at) < takes {
 					flying++
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -13,6 +14,7 @@ type job struct {
 	c     *call
 	body  []byte
 	route *Route
+	well  bool // its endpoint was not failing
 }
 
 // attempt makes the next attempt of a delivery, if it is still to be made, and
@@ -68,14 +70,11 @@ func (e *Engine) prepare(ctx context.Context, en entry) (j *job, again []*delive
 			j.d = nil
 			return nil
 		}
-		if j.c, err = get[call](tx, Calls, j.d.Call); err != nil {
+		if err := j.content(tx, en.fresh); err != nil {
 			return err
 		}
-		if stale, err = e.stale(tx, j); err != nil || stale {
-			return err
-		}
-		row, err := tx.Get(Bodies, en.id)
-		j.body, j.route = row.Doc, &j.c.Routes[j.d.Route]
+		j.route = &j.c.Routes[j.d.Route]
+		stale, err = e.stale(tx, j)
 		return err
 	})
 	switch {
@@ -92,6 +91,20 @@ func (e *Engine) prepare(ctx context.Context, en entry) (j *job, again []*delive
 	return j, nil, nil
 }
 
+// content reads what never changes, unless it is at hand.
+func (j *job) content(tx Tx, at *fresh) (err error) {
+	if at != nil {
+		j.c, j.body = at.call, at.body
+		return nil
+	}
+	if j.c, err = get[call](tx, Calls, j.d.Call); err != nil {
+		return err
+	}
+	row, err := tx.Get(Bodies, j.d.ID)
+	j.body = row.Doc
+	return err
+}
+
 // stale reports whether a delivery cannot go where it was to go.
 func (e *Engine) stale(tx Tx, j *job) (bool, error) {
 	if j.d.Moving || e.expiredItem(j.d) {
@@ -101,7 +114,8 @@ func (e *Engine) stale(tx Tx, j *job) (bool, error) {
 	if err != nil || gone {
 		return gone, err
 	}
-	s, err := e.stands(tx, j.c, j.d, j.d.Route)
+	s, ep, err := e.stands(tx, j.c, j.d, j.d.Route)
+	j.well = ep != nil && ep.FailingSince.IsZero()
 	return s == standsNever || s == standsVerifying, err
 }
 
@@ -159,7 +173,7 @@ func (e *Engine) redirect(tx Tx, d *delivery, now time.Time) (free []*delivery, 
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.stands(tx, c, d, d.Route)
+	s, _, err := e.stands(tx, c, d, d.Route)
 	if err != nil {
 		return nil, err
 	}
@@ -192,9 +206,10 @@ func (e *Engine) placed(tx Tx, c *call, d *delivery, now time.Time) (free []*del
 	if d.Route >= 0 {
 		d.Target = c.Routes[d.Route].Target
 	}
-	free, err = e.successors(tx, d, now)
-	if err != nil {
-		return nil, err
+	if c.waits(d) {
+		if free, err = e.successors(tx, d, now); err != nil {
+			return nil, err
+		}
 	}
 	if d.State == deliveryPending && !d.Due.After(now) {
 		d.Owner = e.owner
@@ -207,7 +222,7 @@ func (e *Engine) placed(tx Tx, c *call, d *delivery, now time.Time) (free []*del
 func (e *Engine) plan(tx Tx, c *call, d *delivery, now time.Time) (*plan, error) {
 	stands := make([]standing, len(c.Routes))
 	for i := range c.Routes {
-		s, err := e.stands(tx, c, d, i)
+		s, _, err := e.stands(tx, c, d, i)
 		if err != nil {
 			return nil, err
 		}
@@ -257,7 +272,7 @@ func (e *Engine) recordOnce(ctx context.Context, j *job, out Outcome, at Attempt
 		if d.Owner != e.owner || d.State != deliveryPending {
 			return nil // somebody took it over while it was on the way
 		}
-		if err := e.outcome(tx, j.c, j.route, d, out, now); err != nil {
+		if err := e.outcome(tx, j, d, out, now); err != nil {
 			return err
 		}
 		d.Attempts++
@@ -265,9 +280,11 @@ func (e *Engine) recordOnce(ctx context.Context, j *job, out Outcome, at Attempt
 		if err := tx.Put(Attempts, row); err != nil {
 			return err
 		}
-		p, err := e.plan(tx, j.c, d, now)
-		if err != nil {
-			return err
+		p := &plan{now: now} // a delivered one goes nowhere else
+		if out.Class != ClassDelivered {
+			if p, err = e.plan(tx, j.c, d, now); err != nil {
+				return err
+			}
 		}
 		p.advance(d, out)
 		due = d.Due
@@ -300,6 +317,11 @@ func (e *Engine) close(tx Tx, d *delivery, now time.Time) error {
 	return putDelivery(tx, d)
 }
 
+// waits reports whether other deliveries of the call may wait for one.
+func (c *call) waits(d *delivery) bool {
+	return d.Trigger == Streaming || slices.ContainsFunc(c.Routes, func(r Route) bool { return r.InOrder })
+}
+
 // successors are the deliveries that waited for one that has come to its end.
 // Waiting is not a failure: they start at once.
 func (e *Engine) successors(tx Tx, d *delivery, now time.Time) ([]*delivery, error) {
@@ -328,7 +350,11 @@ func (e *Engine) successors(tx Tx, d *delivery, now time.Time) ([]*delivery, err
 }
 
 // outcome notes at the endpoint what an attempt says of it.
-func (e *Engine) outcome(tx Tx, c *call, r *Route, d *delivery, out Outcome, now time.Time) error {
+func (e *Engine) outcome(tx Tx, j *job, d *delivery, out Outcome, now time.Time) error {
+	if out.Class == ClassDelivered && j.well {
+		return nil
+	}
+	r := j.route
 	ep, err := get[endpoint](tx, Endpoints, e.endpointID(d.Principal, r))
 	if err != nil {
 		return ignoreNotFound(err)

@@ -9,7 +9,7 @@ import "errors"
 func (e *Engine) choose(tx Tx, c *call, t Trigger) (route int, verify bool, err error) {
 	later, waits := -1, false
 	for i := range c.Routes {
-		switch s, err := e.standing(tx, c, i, c.Routes[i].Lists(t)); {
+		switch s, _, err := e.standing(tx, c, i, c.Routes[i].Lists(t)); {
 		case err != nil:
 			return -1, false, err
 		case s == standsReady:
@@ -33,30 +33,30 @@ const (
 
 // stands is the standing of one of the routes for a delivery. Where an operator
 // sent it, it may go whatever the route lists.
-func (e *Engine) stands(tx Tx, c *call, d *delivery, i int) (standing, error) {
+func (e *Engine) stands(tx Tx, c *call, d *delivery, i int) (standing, *endpoint, error) {
 	return e.standing(tx, c, i, c.Routes[i].Lists(d.Trigger) || d.Forced && i == d.Route)
 }
 
-func (e *Engine) standing(tx Tx, c *call, i int, lists bool) (standing, error) {
+func (e *Engine) standing(tx Tx, c *call, i int, lists bool) (standing, *endpoint, error) {
 	r := &c.Routes[i]
 	rt := e.types[r.Type]
 	if rt == nil || !lists || !e.authorized(c.Principal) {
-		return standsNever, nil
+		return standsNever, nil, nil
 	}
 	ep, err := get[endpoint](tx, Endpoints, e.endpointID(c.Principal, r))
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return standsNever, nil
+		return standsNever, nil, nil
 	case err != nil:
-		return standsNever, err
+		return standsNever, nil, err
 	case ep.State == endpointVerifying:
-		return standsVerifying, nil
+		return standsVerifying, ep, nil
 	case ep.State != endpointVerified:
-		return standsNever, nil
+		return standsNever, ep, nil
 	case !rt.Ready(c.Principal, r) || !e.dispatch.open(r.Target):
-		return standsPaused, nil
+		return standsPaused, ep, nil
 	}
-	return standsReady, nil
+	return standsReady, ep, nil
 }
 
 func ignoreNotFound(err error) error {

@@ -68,7 +68,7 @@ func (x *dispatcher) addLocked(d *delivery, now time.Time) {
 		x.parked = append(x.parked, parked{en.id, now.Add(time.Minute)})
 		x.e.metrics.parked.Inc()
 	}
-	ok, again := x.queue.add(entry{id: d.ID, principal: d.Principal, target: d.Target}, now)
+	ok, again := x.queue.add(entry{id: d.ID, principal: d.Principal, target: d.Target, fresh: d.fresh}, now)
 	if !ok {
 		x.parked = append(x.parked, parked{d.ID, again})
 		x.e.metrics.parked.Inc()

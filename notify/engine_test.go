@@ -57,6 +57,13 @@ func (p *postbox) answer(endpoint string, outcomes ...Outcome) {
 	p.answers[endpoint] = outcomes
 }
 
+// slow lets every attempt at an endpoint take a while.
+func (p *postbox) slow(endpoint string, d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay[endpoint] = d
+}
+
 func (p *postbox) Attempt(ctx context.Context, r *Route, m Message, _ Credentials) Outcome {
 	p.mu.Lock()
 	p.got = append(p.got, posted{time.Now(), r.Endpoint, m})
@@ -91,9 +98,10 @@ func (p *postbox) posts(endpoint string) []posted {
 // bench is an engine with a postbox on a store in memory.
 type bench struct {
 	*Engine
-	t     *testing.T
-	box   *postbox
-	store Store
+	t      *testing.T
+	box    *postbox
+	revoke func()
+	store  Store
 }
 
 func newBench(t *testing.T, change ...func(*Options)) *bench {

@@ -181,6 +181,9 @@ func (e *Engine) noRoute(c *call, d *delivery, silent bool) {
 func (e *Engine) freeze(tx Tx, c *call, d *delivery, it *item) error {
 	body := c.freeze(it, &e.limits)
 	d.Bytes = int64(len(body))
+	if len(body) <= maxFresh {
+		d.fresh = &fresh{c, body}
+	}
 	if err := tx.Put(Bodies, Row{ID: d.ID, Parent: c.ID, Size: d.Bytes, Doc: body}); err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ type laneKey struct{ principal, target string }
 // entry is a delivery in the queue. Everything else is read when its turn comes.
 type entry struct {
 	id, principal, target string
+	fresh                 *fresh // nil: everything is read
 }
 
 // lane is what one principal has for one target, in order.

@@ -99,7 +99,19 @@ type delivery struct {
 	Ended     time.Time `json:"ended,omitzero"`
 	Bytes     int64     `json:"bytes"`
 	Last      string    `json:"last,omitempty"` // category of the last attempt
+
+	fresh *fresh // not stored
 }
+
+// fresh is what a delivery that was just made need not read again: nothing of it
+// ever changes.
+type fresh struct {
+	call *call
+	body []byte
+}
+
+// maxFresh bounds the bodies that are held in memory.
+const maxFresh = 4 << 10
 
 // visit is what a delivery has seen of one route.
 type visit struct {

@@ -25,6 +25,7 @@ func newBench() *cobra.Command {
 	cmd.PersistentFlags().Bool("json", false, "print each figure as a JSON object")
 	cmd.PersistentFlags().Bool("quick", false, "measure little: the figures are then worth little too")
 	cmd.AddCommand(newBenchHost(), newBenchRelay(), newBenchTCP())
+	cmd.AddCommand(newBenchNotify())
 	return cmd
 }
 

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -10,16 +9,10 @@ import (
 	"github.com/causeway-ahp/causeway/notify"
 )
 
-// querier is a connection with or without prepared statements.
-type querier interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // rows is a notify.Tx.
 type rows struct {
 	ctx   context.Context
-	q     querier
+	q     *conn
 	write bool
 }
 
@@ -139,14 +132,14 @@ func (r *rows) exec(query string, args ...any) error {
 	if !r.write {
 		return notify.ErrReadOnly
 	}
-	if _, err := r.q.ExecContext(r.ctx, query, args...); err != nil {
+	if err := r.q.exec(r.ctx, query, args...); err != nil {
 		return fmt.Errorf("write the notification store: %w", err)
 	}
 	return nil
 }
 
 func (r *rows) query(query string, args ...any) (list []notify.Row, err error) {
-	found, err := r.q.QueryContext(r.ctx, query, args...)
+	found, err := r.q.query(r.ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read the notification store: %w", err)
 	}
@@ -167,7 +160,7 @@ func (r *rows) query(query string, args ...any) (list []notify.Row, err error) {
 }
 
 func (r *rows) number(query string, args ...any) (n int64, err error) {
-	found, err := r.q.QueryContext(r.ctx, query, args...)
+	found, err := r.q.query(r.ctx, query, args...)
 	if err != nil {
 		return 0, fmt.Errorf("read the notification store: %w", err)
 	}

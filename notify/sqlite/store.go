@@ -27,6 +27,7 @@ const (
 type Store struct {
 	read    *sql.DB
 	write   *sql.DB
+	readers chan *conn // those that nobody reads with
 	updates chan *update
 	closing chan struct{} // closed by Close
 	done    chan struct{} // closed when the writer has ended
@@ -43,7 +44,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err := f.Close(); err != nil {
 		return nil, fmt.Errorf("open the notification store: %w", err)
 	}
-	s := &Store{updates: make(chan *update, queueBound), closing: make(chan struct{}), done: make(chan struct{})}
+	s := &Store{readers: make(chan *conn, readers), updates: make(chan *update, queueBound), closing: make(chan struct{}), done: make(chan struct{})}
 	if s.write, err = sql.Open("sqlite", dsn(path, "immediate")); err == nil {
 		s.write.SetMaxOpenConns(1)
 		s.read, err = sql.Open("sqlite", dsn(path, "deferred"))
@@ -51,6 +52,11 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	if err == nil {
 		s.read.SetMaxOpenConns(readers)
 		err = s.prepare(ctx)
+	}
+	for range readers {
+		if err == nil {
+			err = s.addReader(ctx)
+		}
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the notification store %s: %w", path, err), s.closeAll())
@@ -61,6 +67,14 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	}
 	go w.loop()
 	return s, nil
+}
+
+func (s *Store) addReader(ctx context.Context) error {
+	c, err := newConn(context.WithoutCancel(ctx), s.read)
+	if err == nil {
+		s.readers <- c
+	}
+	return err
 }
 
 // dsn asks for write-ahead logging with a sync at each commit.
@@ -175,13 +189,19 @@ func (s *Store) View(ctx context.Context, fn func(notify.Tx) error) error {
 		return notify.ErrStoreClosed
 	default:
 	}
-	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
+	var c *conn
+	select {
+	case c = <-s.readers:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { s.readers <- c }()
+	inside := context.WithoutCancel(ctx) // a transaction cut in the middle would stay open
+	if err := c.exec(inside, "BEGIN"); err != nil {
 		return fmt.Errorf("read the notification store: %w", err)
 	}
-	err = fn(&rows{ctx: ctx, q: tx})
-	_ = tx.Rollback() // nothing was written
-	return err
+	defer func() { _ = c.exec(inside, "ROLLBACK") }() // nothing was written
+	return fn(&rows{ctx: inside, q: c})
 }
 
 // Close implements notify.Store.
@@ -189,6 +209,9 @@ func (s *Store) Close() error {
 	s.once.Do(func() {
 		close(s.closing)
 		<-s.done
+		for range cap(s.readers) {
+			(<-s.readers).close()
+		}
 		s.closed = s.closeAll()
 	})
 	return s.closed

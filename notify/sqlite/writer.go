@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/causeway-ahp/causeway/notify"
@@ -22,19 +21,18 @@ type update struct {
 // writer is the one goroutine that writes, on a connection of its own with its
 // statements prepared.
 type writer struct {
+	*conn
 	store *Store
-	conn  *sql.Conn
 	ctx   context.Context
-	stmts map[string]*sql.Stmt
 }
 
 func newWriter(ctx context.Context, s *Store) (*writer, error) {
 	ctx = context.WithoutCancel(ctx)
-	conn, err := s.write.Conn(ctx)
+	c, err := newConn(ctx, s.write)
 	if err != nil {
 		return nil, err
 	}
-	return &writer{store: s, conn: conn, ctx: ctx, stmts: make(map[string]*sql.Stmt)}, nil
+	return &writer{conn: c, store: s, ctx: ctx}, nil
 }
 
 func (w *writer) loop() {
@@ -55,13 +53,6 @@ func (w *writer) loop() {
 			}
 		}
 	}
-}
-
-func (w *writer) close() {
-	for _, s := range w.stmts {
-		_ = s.Close()
-	}
-	_ = w.conn.Close()
 }
 
 // group takes what waits behind the first update.
@@ -97,7 +88,7 @@ func (w *writer) run(group []*update) error {
 		if u.err = u.ctx.Err(); u.err != nil {
 			continue
 		}
-		if err := w.one(u); err != nil {
+		if err := w.one(u, len(group) > 1); err != nil {
 			_ = w.exec("ROLLBACK")
 			return err
 		}
@@ -109,9 +100,13 @@ func (w *writer) run(group []*update) error {
 	return nil
 }
 
-// one runs an update in its savepoint. An error is the transaction's, not the
-// update's.
-func (w *writer) one(u *update) error {
+// one runs an update, in a savepoint if others share the transaction. An error is
+// the transaction's, not the update's.
+func (w *writer) one(u *update, shared bool) error {
+	if !shared {
+		u.err = w.call(u)
+		return u.err
+	}
 	if err := w.exec("SAVEPOINT one"); err != nil {
 		return err
 	}
@@ -131,41 +126,7 @@ func (w *writer) call(u *update) (err error) {
 			err = fmt.Errorf("panic in a transaction: %v", p)
 		}
 	}()
-	return u.fn(&rows{ctx: w.ctx, q: w, write: true})
+	return u.fn(&rows{ctx: w.ctx, q: w.conn, write: true})
 }
 
-func (w *writer) exec(query string) error {
-	_, err := w.ExecContext(w.ctx, query)
-	return err
-}
-
-// prepared returns the statement of a query. There are few different ones.
-func (w *writer) prepared(query string) (*sql.Stmt, error) {
-	if s, ok := w.stmts[query]; ok {
-		return s, nil
-	}
-	s, err := w.conn.PrepareContext(w.ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	w.stmts[query] = s
-	return s, nil
-}
-
-// ExecContext implements querier.
-func (w *writer) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	s, err := w.prepared(query)
-	if err != nil {
-		return nil, err
-	}
-	return s.ExecContext(ctx, args...)
-}
-
-// QueryContext implements querier.
-func (w *writer) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	s, err := w.prepared(query)
-	if err != nil {
-		return nil, err
-	}
-	return s.QueryContext(ctx, args...)
-}
+func (w *writer) exec(query string) error { return w.conn.exec(w.ctx, query) }

@@ -74,6 +74,24 @@
 //
 // [Client.ListSessions] lists once, [Client.Sessions] keeps a list current.
 //
+// # Services
+//
+// Clients of one host can offer services to each other. [Client.Register] offers
+// one, made of functions with [Methods]; [Client.Services] is the catalogue, kept
+// current; [Service.Call] and [Service.Notify] use one:
+//
+//	var m client.Methods
+//	client.OnCall(&m, "add", func(ctx context.Context, from client.Sender, in []int) (int, error) {
+//		return in[0] + in[1], nil
+//	})
+//	mine, err := c.Register(ctx, map[string]any{"protocol": "adder"}, &m)
+//
+//	sum, err := client.CallService[int](ctx, other.Service(id), "add", []int{1, 2})
+//
+// A service belongs to a connection: after a reconnect it is registered again and
+// has a new id. Errors of calls are a [*CallError], which tells whether the service
+// may have acted.
+//
 // # Where it stands
 //
 // The client is the road of a byte from the other end: socket, transport,
@@ -91,6 +109,5 @@
 //   - Queues are bounded: see Options.MaxPending and SubscribeOptions.Buffer.
 //   - Close waits for every goroutine.
 //
-// It does not start hosts, keep anything on disk, or speak TCP channels and
-// client services; those are built on Call, OnNotification and HandleRequest.
+// It does not start hosts or keep anything on disk.
 package client

@@ -40,6 +40,7 @@ type Conn struct {
 	quotedID atomic.Pointer[[]byte] // the client's id as JSON, once somebody asked
 
 	frames  frameBuffer // the writer's
+	loops   loops       // of its goroutines but the reader
 	reading []byte      // the reader's: the message it is handling
 	spent   bool        // the reader's: nothing of that message is kept
 	joined  int64       // the reader's: bytes in all reassembly buffers

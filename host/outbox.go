@@ -43,6 +43,8 @@ type outbox struct {
 	bytes atomic.Int64 // what waits, as the log counts it
 	count atomic.Int64
 	wake  chan struct{} // holds one token when there may be something to take
+	rests atomic.Bool   // there is no writer: whoever signals starts one
+	start func()        // starts the writer; nil in tests that take by themselves
 
 	// mu guards what follows. It may be taken inside the sequencer's lock and
 	// is held for no I/O (docs/LOCKS.md).
@@ -70,11 +72,26 @@ func newOutbox(h *Host, overrun func()) *outbox {
 	}
 }
 
-// signal wakes the writer.
+// signal wakes the writer, or starts it.
 func (o *outbox) signal() {
 	select {
 	case o.wake <- struct{}{}:
 	default:
+	}
+	if o.rests.Load() && o.rests.CompareAndSwap(true, false) {
+		o.start()
+	}
+}
+
+// rest lets the writer end, since there is nothing to take. It is false when
+// something may have come meanwhile: the writer then goes on.
+func (o *outbox) rest() bool {
+	o.rests.Store(true)
+	select {
+	case <-o.wake: // its sender saw either no rest, or took it and started another writer
+		return !o.rests.CompareAndSwap(true, false)
+	default:
+		return true
 	}
 }
 

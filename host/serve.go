@@ -27,11 +27,12 @@ func (h *Host) Serve(ctx context.Context, t transport.Conn, p Principal) error {
 	})
 	defer handshake.Stop()
 
-	var loops sync.WaitGroup
-	loops.Go(c.writeLoop)
-	loops.Go(c.closeLoop)
+	c.loops.enter()
+	context.AfterFunc(c.ctx, c.closeCarrier)
+	c.out.start = c.startWriter
+	c.startWriter()
 	c.readLoop()
-	loops.Wait()
+	c.loops.wait()
 	return c.ended()
 }
 
@@ -113,10 +114,10 @@ func (c *Conn) readLoop() {
 	}
 }
 
-// closeLoop closes the carrier when the connection is over, which wakes the
+// closeCarrier closes the carrier when the connection is over, which wakes the
 // reader and the writer.
-func (c *Conn) closeLoop() {
-	<-c.ctx.Done()
+func (c *Conn) closeCarrier() {
+	defer c.loops.leave()
 	cause := CloseShutdown
 	var closed *closedError
 	if errors.As(context.Cause(c.ctx), &closed) {
@@ -125,30 +126,57 @@ func (c *Conn) closeLoop() {
 	_ = c.t.Close(cause.code(), string(cause))
 }
 
-func (c *Conn) writeLoop() {
-	var out []outgoing
-	var batch [][]byte
-	var waitFor, waitTurns uint64
+// startWriter starts a writer. It ends when there is nothing to write, so that a
+// quiet connection has none; whoever has something then starts another.
+func (c *Conn) startWriter() {
+	if !c.loops.enter() {
+		return // the connection is over
+	}
+	go func() {
+		defer c.loops.leave()
+		s := writerScratch.Get().(*scratch)
+		c.writeLoop(s)
+		s.clear()
+		writerScratch.Put(s)
+	}()
+}
+
+// scratch is what a writer needs while it writes.
+type scratch struct {
+	out   []outgoing
+	batch [][]byte
+}
+
+var writerScratch = sync.Pool{New: func() any { return new(scratch) }}
+
+func (s *scratch) clear() {
+	clear(s.out)
+	clear(s.batch)
+	s.out, s.batch = s.out[:0], s.batch[:0]
+}
+
+// writeLoop writes whatever is due, and ends when nothing is.
+func (c *Conn) writeLoop(s *scratch) {
 	for c.ctx.Err() == nil {
-		out, waitFor = c.out.take(out[:0], c.h.limits.BatchBytes)
-		batch = c.materialize(batch[:0], out)
-		batch, waitTurns = c.takeTurns(batch, c.h.limits.BatchBytes-size(batch))
-		if len(out) == 0 && len(batch) == 0 {
+		s.clear()
+		var waitFor, waitTurns uint64
+		s.out, waitFor = c.out.take(s.out, c.h.limits.BatchBytes)
+		s.batch = c.materialize(s.batch, s.out)
+		s.batch, waitTurns = c.takeTurns(s.batch, c.h.limits.BatchBytes-size(s.batch))
+		if len(s.out) == 0 && len(s.batch) == 0 {
 			c.frames.release()
 			if !c.waitForWork(sooner(waitFor, waitTurns)) {
 				return
 			}
 			continue
 		}
-		err := c.write(batch)
+		err := c.write(s.batch)
 		c.frames.release()
-		for i := range out {
-			if out[i].done != nil {
-				out[i].done()
+		for i := range s.out {
+			if s.out[i].done != nil {
+				s.out[i].done()
 			}
 		}
-		clear(out)
-		clear(batch)
 		if err != nil {
 			c.fail(causeOf(err), err)
 			return
@@ -175,22 +203,21 @@ func size(batch [][]byte) (bytes int) {
 	return bytes
 }
 
-// waitForWork waits for something to send, or for the journal when the next
-// message needs the number waitFor. It is false when the connection is over or
-// was to end now that everything has left.
+// waitForWork waits for the journal when the next message needs the number
+// waitFor. It is false when there is nothing to wait for, when the connection is
+// over, or was to end now that everything has left.
 func (c *Conn) waitForWork(waitFor uint64) bool {
 	if end := c.flushed.Load(); end != nil && waitFor == 0 && c.out.empty() {
 		c.cancel(end)
 		return false
 	}
-	var moved <-chan struct{}
-	if waitFor > 0 {
-		moved = c.h.commits.moving(waitFor)
+	if waitFor == 0 {
+		return !c.out.rest()
 	}
 	select {
 	case <-c.out.wake:
 		return true
-	case <-moved:
+	case <-c.h.commits.moving(waitFor):
 		return true
 	case <-c.ctx.Done():
 		return false

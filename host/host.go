@@ -27,6 +27,7 @@ type Options struct {
 	Store journal.Store
 	// SyncEvery is how often the store is made to survive the loss of power.
 	SyncEvery        time.Duration
+	Retention        Retention
 	Log              *slog.Logger // never receives payloads; nil: discarded
 	Info             ahp.Implementation
 	DefaultDirectory ahp.URI // where clients begin to browse files
@@ -44,6 +45,7 @@ type Host struct {
 	members          jsontext.Value // members of InitializeResult that features added
 	metrics          *metrics
 	journal          *journal.Journal
+	retention        Retention
 	store            journal.Store   // nil: nothing is stored
 	archive          journal.Archive // nil: no channel outlives the process
 	lost             []journal.Range // numbers shown to somebody, and lost with the power
@@ -92,7 +94,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	h.cursors.key = make([]byte, 32)
 	rand.Read(h.cursors.key) // never fails (crypto/rand)
 	h.lineages = newLineages(h.limits.ReconnectGrace, h.limits.RememberedClients)
-	h.store = opts.Store
+	h.store, h.retention = opts.Store, opts.Retention
 	past, err := h.recall(opts.Store)
 	if err != nil {
 		h.cancel(err)

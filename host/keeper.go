@@ -42,6 +42,7 @@ func (h *Host) keepLoop() {
 		h.releaseIdle(now)
 		if now.Sub(trimmed) >= trimEvery {
 			h.trim()
+			h.retain(now)
 			trimmed = now
 		}
 	}

@@ -165,14 +165,29 @@ func (h *Host) unreadable(uri ahp.URI, err error) error {
 // read rebuilds a state from its image and the actions since. Nothing changes a
 // channel that is not in memory, so the result is its state now.
 func (h *Host) read(ch *channel) (image, state any, err error) {
-	img, tail, err := h.archive.Load(ch.uri)
+	return readState(h.archive, ch.uri, ch.scheme.Reduce)
+}
+
+// loader is what a channel is read from.
+type loader interface {
+	Load(channel string) (*journal.Image, []*journal.Record, error)
+}
+
+// ReadState rebuilds the state of a channel without a host.
+func ReadState(from loader, uri ahp.URI, reduce func(state any, a ahp.Action) any) (any, error) {
+	_, state, err := readState(from, uri, reduce)
+	return state, err
+}
+
+func readState(from loader, uri ahp.URI, reduce func(any, ahp.Action) any) (image, state any, err error) {
+	img, tail, err := from.Load(uri)
 	if err != nil {
 		return nil, nil, err
 	}
-	if image, err = DecodeImage(ch.scheme.Kind, img); err != nil {
+	if image, err = DecodeImage(ahp.KindOf(uri), img); err != nil {
 		return nil, nil, err
 	}
-	state, err = replay(ch.scheme.Reduce, image, tail)
+	state, err = replay(reduce, image, tail)
 	return image, state, err
 }
 

@@ -21,6 +21,7 @@ type metrics struct {
 	reconnects    *prometheus.CounterVec
 	released      prometheus.Counter
 	storeFailures prometheus.Counter
+	retired       prometheus.Counter
 	loads         *prometheus.CounterVec
 	saves         *prometheus.CounterVec
 }
@@ -43,12 +44,13 @@ func newMetrics() *metrics {
 		closes:        counters("closes_total", "Connections ended.", "cause"),
 		reconnects:    counters("reconnects_total", "Reconnects answered.", "by"),
 		storeFailures: counter("store_failures_total", "Times the store refused what it was given, or a sync failed."),
+		retired:       counter("sessions_retired_total", "Sessions removed because of their age or size."),
 		released:      counter("channels_released_total", "Idle channels that left memory."),
 		loads:         counters("channel_loads_total", "Channels read from the journal.", "result"),
 		saves:         counters("channel_saves_total", "States of channels saved in the journal.", "result"),
 	}
 	m.registry.MustRegister(m.connections, m.messagesIn, m.messagesOut, m.bytesIn, m.bytesOut,
-		m.accepted, m.rejected, m.panics, m.waits, m.violations, m.rebases, m.dropped, m.closes, m.reconnects, m.storeFailures, m.released, m.loads, m.saves)
+		m.accepted, m.rejected, m.panics, m.waits, m.violations, m.rebases, m.dropped, m.closes, m.reconnects, m.storeFailures, m.retired, m.released, m.loads, m.saves)
 	return m
 }
 

@@ -33,7 +33,7 @@ func (h *Host) restore(past *journal.Recovery) error {
 	h.restoreClients(past)
 	var ahead []*channel
 	for i := range past.Channels {
-		if ch := h.adopt(&past.Channels[i]); ch != nil && ch.session != nil && past.Channels[i].Ahead() {
+		if ch := h.adopt(&past.Channels[i]); ch != nil && ch.session != nil && (past.Channels[i].Ahead() || past.Channels[i].Summary == nil) {
 			ahead = append(ahead, ch)
 		}
 	}

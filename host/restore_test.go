@@ -1,10 +1,12 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/google/go-cmp/cmp"
@@ -167,4 +169,49 @@ func (m *restartModel) list() (list []ahp.SessionSummary) {
 		list = append(list, *s)
 	}
 	return list
+}
+
+// TestRetention: sessions that nobody uses go when they are too old, or the oldest
+// of them when all together are too large; one with a viewer or a turn stays, and
+// what went does not come back.
+func TestRetention(t *testing.T) {
+	for name, r := range map[string]Retention{"age": {Age: time.Hour}, "size": {Bytes: 16_000}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, Options{Store: newMortal(), Retention: r})
+				for _, id := range []string{"old", "viewed", "busy", "new"} {
+					session, chat := "ahp-session:/"+id, "ahp-chat:/"+id
+					if err := errors.Join(w.h.Create(session, labSession(id), ""), w.h.Create(chat, labChat(chat), session)); err != nil {
+						t.Fatal(err)
+					}
+					for i := range 5 {
+						w.turn(chat, fmt.Sprint("t", i))
+					}
+					if id == "viewed" {
+						p := w.peer("a")
+						p.initialize("a", chat)
+					}
+					if id == "busy" {
+						w.h.Apply(chat, &ahp.ChatTurnStarted{TurnID: "t", StartedAt: Now(), Message: &ahp.Message{Text: "hello"}})
+					}
+					_ = sleep(t.Context(), 20*time.Minute)
+				}
+				sessions := func() (ids []string) {
+					for _, s := range w.h.visibleSessions(Local) {
+						ids = append(ids, s.Title)
+					}
+					slices.Sort(ids)
+					return ids
+				}
+				for range 2 {
+					if got, want := fmt.Sprint(sessions()), "[busy new viewed]"; got != want {
+						t.Errorf("left: %s, want %s", got, want)
+					}
+					if err := w.restart(true); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+		})
+	}
 }

@@ -42,6 +42,7 @@ func newRoot() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.PersistentFlags().String("data", "", "state `directory` (default: the user's own)")
+	root.AddCommand(newExport(), newImport(), newDoctor())
 	root.AddCommand(newService())
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)

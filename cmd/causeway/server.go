@@ -136,7 +136,7 @@ func (s *server) build(ctx context.Context) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	s.host, err = host.New(ctx, host.Options{
 		Features: []host.Feature{tools, s.sessions, s.services, s.forwards}, Policy: rules, Log: s.log, DefaultDirectory: cwd,
-		Store: store, SyncEvery: s.options.store.every,
+		Store: store, SyncEvery: s.options.store.every, Retention: s.options.store.retention(),
 		Info: ahp.Implementation{Name: "causeway", Version: &version},
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/causeway-ahp/causeway/agent/process"
+	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/internal/datadir"
 	"github.com/causeway-ahp/causeway/journal"
 	"github.com/causeway-ahp/causeway/journal/sqlite"
@@ -14,16 +15,23 @@ import (
 
 // storeOptions are the flags of serve about what is kept.
 type storeOptions struct {
-	sync string
+	sync      string
+	keepFor   time.Duration
+	keepBytes int64
 
 	every time.Duration // sync, parsed by check; 0: always
 }
 
 func (o *storeOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.sync, "sync", "1s", "how much a loss of power may cost: a `duration`, or 'always' for nothing")
+	f.DurationVar(&o.keepFor, "keep-for", 0, "remove sessions that nobody uses and that were not changed for this `duration`, such as 720h (default: keep all)")
+	f.Int64Var(&o.keepBytes, "keep-bytes", 0, "remove the oldest sessions that nobody uses while all together have more than so many `bytes` (default: keep all)")
 }
 
 func (o *storeOptions) check() (err error) {
+	if o.keepFor < 0 || o.keepBytes < 0 {
+		return usagef("--keep-for and --keep-bytes must not be negative")
+	}
 	if o.sync == "always" {
 		return nil
 	}
@@ -61,4 +69,8 @@ func (s *server) endLeftovers() error {
 	}
 	process.Use(ledger)
 	return nil
+}
+
+func (o *storeOptions) retention() host.Retention {
+	return host.Retention{Age: o.keepFor, Bytes: o.keepBytes}
 }

@@ -38,6 +38,7 @@ var floors = map[string]int{
 	"reducer":             2,
 	"host":                3,
 	"host/endpoint":       3,
+	"host/transfer":       3,
 	"feature/service":     4,
 	"feature/session":     4,
 	"feature/toolnotify":  4,
@@ -72,6 +73,7 @@ var neighbours = map[string]string{
 	"service/git -> client":            "a Git service is registered and used through a client",
 	"service/program -> client":        "a program is registered as a service of a client",
 	"agent/shell -> agent/process":     "commands end as process groups",
+	"host/transfer -> host":            "a state is read as the host reads it",
 	"host/endpoint -> host":            "the door hands connections to the host",
 }
 

@@ -83,6 +83,9 @@ func (d Dir) Path() string { return d.path }
 // LogPath is where a host in the background writes its log.
 func (d Dir) LogPath() string { return d.file(logName) }
 
+// TokenPath is where the token of the directory is kept.
+func (d Dir) TokenPath() string { return d.file(tokenName) }
+
 // JournalPath is where the host keeps what happened.
 func (d Dir) JournalPath() string { return d.file(journalName) }
 

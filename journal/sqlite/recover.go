@@ -80,8 +80,7 @@ func (s *Store) channels(r *journal.Recovery) error {
 	if err != nil {
 		return err
 	}
-	// A channel is made after the one it belongs to.
-	return s.each("SELECT id, uri, parent, createdAt, born, seq, open, size, summary FROM channel ORDER BY id", func(rows *sql.Rows) error {
+	return s.each("SELECT id, uri, parent, createdAt, born, seq, open, size, summary FROM channel ORDER BY parent <> '', id", func(rows *sql.Rows) error {
 		var id int64
 		var e journal.Entry
 		err := rows.Scan(&id, &e.Channel, &e.Parent, &e.CreatedAt, &e.Born, &e.Seq, &e.Open, &e.Size, (*[]byte)(&e.Summary))

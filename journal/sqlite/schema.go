@@ -82,16 +82,12 @@ var Version = len(migrations)
 // migrate brings the schema up to date. It changes nothing in a file that is not
 // ours or is newer.
 func migrate(db *sql.DB) error {
-	var id, version int
-	if err := errors.Join(
-		db.QueryRow("PRAGMA application_id").Scan(&id),
-		db.QueryRow("PRAGMA user_version").Scan(&version),
-	); err != nil {
-		return err
-	}
+	id, version, err := versionOf(db)
 	switch {
+	case err != nil:
+		return err
 	case version > Version:
-		return fmt.Errorf("%w: schema %d, this one knows up to %d; use that version, or another --data", ErrNewer, version, Version)
+		return newer(version)
 	case id != applicationID && (id != 0 || version != 0):
 		return errors.New("not a journal of causeway")
 	}
@@ -101,6 +97,18 @@ func migrate(db *sql.DB) error {
 		}
 	}
 	return nil
+}
+
+func versionOf(db *sql.DB) (id, version int, err error) {
+	err = errors.Join(
+		db.QueryRow("PRAGMA application_id").Scan(&id),
+		db.QueryRow("PRAGMA user_version").Scan(&version),
+	)
+	return id, version, err
+}
+
+func newer(version int) error {
+	return fmt.Errorf("%w: schema %d, this one knows up to %d; use that version, or another --data", ErrNewer, version, Version)
 }
 
 // step runs one migration, whole or not at all.

@@ -54,6 +54,7 @@ type Store struct {
 	last     uint64         // the newest number
 	lineage  uint64
 	closed   bool
+	reader   bool // there is no writer
 }
 
 var _ journal.Archive = (*Store)(nil)
@@ -190,6 +191,10 @@ func (s *Store) Close() error {
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil
+	}
+	if s.reader {
+		s.closed = true
+		return s.read.Close()
 	}
 	err := s.transact(func(tx *sql.Tx) error { return s.set(tx, "reserved", s.last) })
 	s.closed = true

@@ -39,6 +39,8 @@ func (s *Store) ready() error {
 	switch {
 	case s.closed:
 		return journal.ErrClosed
+	case s.reader:
+		return errors.New("opened for reading only")
 	case s.write != nil:
 		return nil
 	}

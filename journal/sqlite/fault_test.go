@@ -140,7 +140,7 @@ func play(t *testing.T, s *Store) {
 			}
 		}
 	}
-	for seq := uint64(1); seq < 22; seq += 2 {
+	for seq := uint64(1); seq < 20; seq += 2 {
 		again(func() error { return s.Write(group(seq)) })
 		if seq%10 == 1 {
 			again(func() error {

@@ -88,6 +88,7 @@ func keepMCP(cmd *cobra.Command, o *mcpOptions, command []string) (err error) {
 		ClientIn: interruptible(cmd.InOrStdin()), ClientOut: cmd.OutOrStdout(), Stderr: cmd.ErrOrStderr(),
 	}
 	err = g.Run(cmd.Context())
+	n.attemptAll(cmd.Context(), gatewayAttempts)
 	var exit *mcp.ExitError
 	if errors.As(err, &exit) {
 		return exitError(max(exit.Code, exitFailed)) // what it had to say is on stderr

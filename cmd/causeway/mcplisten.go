@@ -41,7 +41,9 @@ func listenMCP(cmd *cobra.Command, o *mcpOptions) (err error) {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
-	return errors.Join(err, endListen(life, srv, h))
+	err = errors.Join(err, endListen(life, srv, h))
+	n.attemptAll(ctx, hostAttempts) // somebody waits for the end
+	return err
 }
 
 // endListen stops taking requests, lets accepted calls go on for a moment, and ends.

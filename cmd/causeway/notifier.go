@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/causeway-ahp/causeway/internal/datadir"
@@ -90,4 +91,39 @@ func (n *notifier) close(ctx context.Context) error {
 	}
 	n.hook.Close()
 	return errors.Join(err, n.store.Close())
+}
+
+const (
+	// attemptPoll is how often it is looked whether everything has been tried once.
+	attemptPoll = 20 * time.Millisecond
+	// gatewayAttempts and hostAttempts are how long a process that ends takes for that:
+	// a gateway nobody waits for, a host somebody does.
+	gatewayAttempts = 30 * time.Second
+	hostAttempts    = 2 * time.Second
+)
+
+// attemptAll waits until what is due has been tried once, at most for d: a process that
+// ends does not leave to the next one what it could have delivered. Retries are left.
+func (n *notifier) attemptAll(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
+	defer cancel()
+	tick := time.NewTicker(attemptPoll)
+	defer tick.Stop()
+	for n.untried(ctx) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// untried reports whether something due has not been tried. A store that cannot be
+// read is not waited for.
+func (n *notifier) untried(ctx context.Context) bool {
+	items, err := n.desk.Items(ctx, notify.ItemQuery{State: "pending"})
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(items, func(i notify.Item) bool { return i.Attempts == 0 && !i.DueAt.After(time.Now()) })
 }

@@ -199,6 +199,7 @@ func (s *server) closeNotifier(ctx context.Context) error {
 	if s.notifier == nil {
 		return nil
 	}
+	s.notifier.attemptAll(ctx, hostAttempts)
 	return s.notifier.close(ctx)
 }
 

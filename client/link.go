@@ -26,6 +26,7 @@ type link struct {
 	early     []jsonrpc.Message
 	liveAt    time.Time
 	reading   []byte // the message that is being handled
+	spent     bool   // nothing refers to it any more
 
 	// Set before the connection is live.
 	services  *ahp.ClientServiceLimits // nil: the host offers no client services
@@ -107,11 +108,22 @@ func (l *link) readLoop() error {
 		if err := l.rpc.Receive(data); err != nil {
 			return err
 		}
+		if l.spent {
+			l.spent = false
+			recycle(l.t, data)
+		}
 		if l.handshake != nil {
 			if err := l.shake(); err != nil {
 				return err
 			}
 		}
+	}
+}
+
+// recycle gives a message back to a carrier that has a use for it.
+func recycle(t transport.Conn, msg []byte) {
+	if r, ok := t.(transport.Recycler); ok {
+		r.Recycle(msg)
 	}
 }
 

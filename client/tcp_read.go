@@ -48,6 +48,7 @@ func (t *TCPConn) takeData(params jsontext.Value, size int64) error {
 		return err
 	}
 	signal(t.readable)
+	t.sub.l.spent = size > 0 // the bytes were copied; a message in frames is another one
 	return nil
 }
 

@@ -121,6 +121,9 @@ func (s *Stream) Release(size int64) {
 	}
 }
 
+// Spent says, within Receive, that nothing refers to the message any more.
+func (s *Stream) Spent() { s.c.spent = true }
+
 // End sends a control notification without further params, which may overtake
 // data, and nothing after it. The channel stays the client's to unsubscribe.
 func (s *Stream) End(method string) {

@@ -74,7 +74,8 @@ type connection struct {
 // inbound is a message of the client that waits for the destination.
 type inbound struct {
 	data []byte
-	size int64 // to be released when it was written
+	size int64  // to be released when it was written
+	held *chunk // what data stands in, if it is to be given back then
 }
 
 var _ host.Endpoint = (*connection)(nil)
@@ -130,14 +131,26 @@ func (c *connection) Receive(method string, params jsontext.Value, size int64) {
 			return
 		}
 		c.f.count.toDest.Add(float64(len(raw)))
-		c.write(inbound{raw, size}, false)
+		c.write(c.keep(raw, size), false)
 	case ahp.MethodTCPEOF:
-		c.write(inbound{nil, size}, true)
+		c.write(inbound{size: size}, true)
 	case ahp.MethodTCPReset:
 		c.abort(endClient, false)
 	default: // counted, and of no meaning here
 		c.stream.Release(size)
 	}
+}
+
+// keep makes data that stands in a message one's own. A large one is copied: that
+// costs less than the memory of a message each.
+func (c *connection) keep(data []byte, size int64) inbound {
+	if len(data) < chunkBytes/4 || len(data) > chunkBytes {
+		return inbound{data: data, size: size}
+	}
+	held := takeChunk()
+	n := copy(held.data[:], data)
+	c.stream.Spent()
+	return inbound{data: held.data[:n], size: size, held: held}
 }
 
 // Violated implements host.Endpoint.

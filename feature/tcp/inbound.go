@@ -46,6 +46,11 @@ func (c *connection) writeLoop() {
 			}
 		}
 		err := writeAll(c.sock, bufs)
+		for _, m := range batch {
+			if m.held != nil {
+				giveChunk(m.held)
+			}
+		}
 		clear(batch)
 		clear(bufs)
 		if err == nil && last {

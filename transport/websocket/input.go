@@ -29,6 +29,7 @@ type input struct {
 	r, w   int    // buf[r:w] is received and not yet used
 	burst  bool   // the last read filled the buffer
 	spare  []byte // a message that was given back, while bytes keep coming
+	pooled bool   // larger ones are given back as well
 
 	// waiting is when the running wait for bytes began, in nanoseconds since
 	// the connection's epoch and never 0 then; 0 while nobody waits. The
@@ -134,7 +135,9 @@ func (c *Conn) now() int64 { return int64(time.Since(c.epoch)) + 1 }
 func (c *Conn) payload(msg []byte, h ws.Header) ([]byte, error) {
 	left, off := int(h.Length), 0
 	if msg == nil && h.Fin {
-		msg = c.in.reuse(left)
+		if msg = c.in.reuse(left); msg == nil {
+			msg = c.in.takeLarge(h.Length)
+		}
 	}
 	for left > 0 {
 		msg = grow(msg, left, h.Fin)
@@ -152,13 +155,21 @@ func (c *Conn) payload(msg []byte, h ws.Header) ([]byte, error) {
 	return msg, nil
 }
 
-// Recycle implements transport.Recycler.
+// Recycle implements transport.Recycler. A connection keeps one message of up to
+// largeBytes; larger ones are shared by all that give them back.
 func (c *Conn) Recycle(msg []byte) {
-	if cap(msg) > largeBytes || !c.lockRead() { // a Close may be releasing the input
+	if !c.lockRead() { // a Close may be releasing the input
 		return
 	}
-	c.in.spare = msg[:0]
-	c.unlockRead()
+	defer c.unlockRead()
+	switch {
+	case cap(msg) <= largeBytes:
+		c.in.spare = msg[:0]
+	case cap(msg) == messageBytes:
+		messagePool.Put((*[messageBytes]byte)(msg[:messageBytes]))
+	default:
+		c.in.pooled = true // from now on
+	}
 }
 
 // reuse returns the spare message if one of n bytes fits it, without being lost in
@@ -170,6 +181,15 @@ func (in *input) reuse(n int) []byte {
 	}
 	in.spare = nil
 	return spare
+}
+
+// takeLarge returns shared memory for a message of n bytes, nil where messages of
+// that size are not given back. It is held whole while the message comes in.
+func (in *input) takeLarge(n int64) []byte {
+	if !in.pooled || n <= largeBytes || n > messageBytes {
+		return nil
+	}
+	return messagePool.Get().(*[messageBytes]byte)[:0]
 }
 
 // grow returns msg with room for at least one of the left bytes to come in a

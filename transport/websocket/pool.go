@@ -31,3 +31,10 @@ func giveBuffer(b []byte) {
 	}
 	largePool.Put((*[largeBytes]byte)(b[:largeBytes]))
 }
+
+// messageBytes takes whole what windowed delivery calls a message of 256 KiB: it
+// counts two for a character.
+const messageBytes = 128 << 10
+
+// messagePool holds large messages that were given back.
+var messagePool = sync.Pool{New: func() any { return new([messageBytes]byte) }}

@@ -19,8 +19,8 @@ type Endpoint interface {
 	// and the snapshot leave before anything Fill returns.
 	Subscribe() error
 	// Receive takes a notification of the client for the channel, whatever its
-	// method. Params are the endpoint's from then on. What counts against the
-	// window has a size, to be given to Stream.Release when the endpoint has
+	// method. Params may be written to, and are the endpoint's until it returns.
+	// What counts against the window has a size, to be given to Stream.Release when the endpoint has
 	// done with the message; controls have none.
 	Receive(method string, params jsontext.Value, size int64)
 	// Fill appends the next data message for the client to dst: one complete
@@ -121,9 +121,6 @@ func (s *Stream) Release(size int64) {
 	}
 }
 
-// Spent says, within Receive, that nothing refers to the message any more.
-func (s *Stream) Spent() { s.c.spent = true }
-
 // End sends a control notification without further params, which may overtake
 // data, and nothing after it. The channel stays the client's to unsubscribe.
 func (s *Stream) End(method string) {
@@ -207,7 +204,10 @@ func (s *Stream) appendSnapshot(dst []byte) []byte {
 }
 
 // receive implements source.
-func (s *Stream) receive(m jsonrpc.Message, size int64) { s.endpoint.Receive(m.Method, m.Params, size) }
+func (s *Stream) receive(m jsonrpc.Message, size int64) {
+	s.endpoint.Receive(m.Method, m.Params, size)
+	s.c.spent = true
+}
 
 // violated implements source.
 func (s *Stream) violated(err error) {

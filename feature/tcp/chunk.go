@@ -6,17 +6,18 @@ import "sync"
 // largest we send, and no chunk of 64 KiB more than that.
 const chunkBytes = 96 << 10
 
-// chunk holds bytes on their way from a destination to the client: data[r:w].
+// chunk holds bytes on their way, data[r:w].
 type chunk struct {
 	data [chunkBytes]byte
 	r, w int
+	size int64 // towards a destination: what to release when it was written
 }
 
 var chunkPool = sync.Pool{New: func() any { return new(chunk) }}
 
 func takeChunk() *chunk {
 	c := chunkPool.Get().(*chunk)
-	c.r, c.w = 0, 0
+	c.r, c.w, c.size = 0, 0, 0
 	return c
 }
 

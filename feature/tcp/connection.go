@@ -65,17 +65,11 @@ type connection struct {
 	outDone bool // and the client was told
 
 	// Towards the destination.
-	in      []inbound
-	writing bool // writeLoop lives
-	inEnd   bool // the client sends no more
-	inDone  bool // and the destination was told
-}
-
-// inbound is a message of the client that waits for the destination.
-type inbound struct {
-	data []byte
-	size int64  // to be released when it was written
-	held *chunk // what data stands in, if it is to be given back then
+	in      []*chunk
+	writing bool  // writeLoop lives
+	inEnd   bool  // the client sends no more
+	endSize int64 // of the message that said so
+	inDone  bool  // and the destination was told
 }
 
 var _ host.Endpoint = (*connection)(nil)
@@ -125,32 +119,14 @@ func (c *connection) Subscribe() error {
 func (c *connection) Receive(method string, params jsontext.Value, size int64) {
 	switch method {
 	case ahp.MethodTCPData:
-		raw, ok := c.text.decode(params)
-		if !ok {
-			c.abort(endInvalid, true)
-			return
-		}
-		c.f.count.toDest.Add(float64(len(raw)))
-		c.write(c.keep(raw, size), false)
+		c.receiveData(params, size)
 	case ahp.MethodTCPEOF:
-		c.write(inbound{size: size}, true)
+		c.receiveEnd(size)
 	case ahp.MethodTCPReset:
 		c.abort(endClient, false)
 	default: // counted, and of no meaning here
 		c.stream.Release(size)
 	}
-}
-
-// keep makes data that stands in a message one's own. A large one is copied: that
-// costs less than the memory of a message each.
-func (c *connection) keep(data []byte, size int64) inbound {
-	if len(data) < chunkBytes/4 || len(data) > chunkBytes {
-		return inbound{data: data, size: size}
-	}
-	held := takeChunk()
-	n := copy(held.data[:], data)
-	c.stream.Spent()
-	return inbound{data: held.data[:n], size: size, held: held}
 }
 
 // Violated implements host.Endpoint.
@@ -267,6 +243,9 @@ func (c *connection) discardLocked() {
 		if i == 0 && c.filling || i == len(c.out)-1 && c.reading {
 			continue
 		}
+		giveChunk(ch)
+	}
+	for _, ch := range c.in {
 		giveChunk(ch)
 	}
 	c.out, c.in = nil, nil

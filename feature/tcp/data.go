@@ -57,52 +57,52 @@ func (d *dataText) appendData(dst, raw []byte) (msg []byte, size int64) {
 	return dst, 2 * int64(len(dst)-start)
 }
 
-// decode returns the bytes of the params of a tcp/data, in the place of the text:
-// params must not be used any more. It is false for anything but non-empty, padded
-// base64 without whitespace (AHP core, 13 "Data").
-func (d *dataText) decode(params jsontext.Value) (raw []byte, ok bool) {
-	text, ok := d.text(params)
-	if !ok {
-		member, _ := jsonrpc.Member(params, "data")
-		if text, ok = jsonrpc.StringBytes(member); !ok {
-			return nil, false
-		}
-	}
-	return decodeInPlace(text)
-}
-
-// text recognises the spelling of most clients, in which data is the second and
-// last member, without the walk a member costs: that is half of the work.
-func (d *dataText) text(params jsontext.Value) (text []byte, ok bool) {
+// encoded returns the text of the bytes in the params of a tcp/data. The spelling of
+// most clients, in which data is the second and last member, is recognised without
+// the walk a member costs: that is half of the work.
+func (d *dataText) encoded(params jsontext.Value) (text []byte, ok bool) {
 	text, ok = bytes.CutPrefix(params, d.params)
 	if ok {
 		text, ok = bytes.CutSuffix(text, []byte(`"}`))
 	}
-	return text, ok && bytes.IndexByte(text, '"') < 0 && bytes.IndexByte(text, '\\') < 0
+	if ok && bytes.IndexByte(text, '"') < 0 && bytes.IndexByte(text, '\\') < 0 {
+		return text, true
+	}
+	member, _ := jsonrpc.Member(params, "data")
+	return jsonrpc.StringBytes(member)
 }
 
-// decodeInPlace decodes strictly: no line breaks, which the decoder skips, and no
-// bits beyond the last byte, which it ignores.
-func decodeInPlace(text []byte) (raw []byte, ok bool) {
+// decodedLen is how many bytes a text stands for, if it is base64.
+func decodedLen(text []byte) int {
+	n := len(text) / 4 * 3
+	for i := 1; i <= 2 && i <= len(text) && text[len(text)-i] == '='; i++ {
+		n--
+	}
+	return max(n, 0)
+}
+
+// decode decodes strictly into dst, which has decodedLen bytes or is the text
+// itself: nothing but non-empty, padded base64 (AHP core, 13 "Data"). The decoder
+// skips line breaks and ignores bits beyond the last byte; neither is allowed.
+func decode(dst, text []byte) (raw []byte, ok bool) {
 	n := len(text)
-	if n == 0 || n%4 != 0 {
+	if n == 0 || n%4 != 0 || !cleanTail(text) {
 		return nil, false
 	}
-	want := n / 4 * 3
-	if text[n-1] == '=' {
-		want--
-		spare := byte(0b11)
-		last := text[n-2]
-		if last == '=' {
-			want--
-			spare, last = 0b1111, text[n-3]
-		}
-		if sextet(last)&spare != 0 {
-			return nil, false
-		}
+	got, err := base64.StdEncoding.Decode(dst, text)
+	return dst[:max(got, 0)], err == nil && got == decodedLen(text)
+}
+
+// cleanTail reports whether the last digit has no bits beyond the last byte.
+func cleanTail(text []byte) bool {
+	n := len(text)
+	switch {
+	case text[n-1] != '=':
+		return true
+	case text[n-2] == '=':
+		return sextet(text[n-3])&0b1111 == 0
 	}
-	got, err := base64.StdEncoding.Decode(text, text)
-	return text[:max(got, 0)], err == nil && got == want
+	return sextet(text[n-2])&0b11 == 0
 }
 
 // sextet is the value of a base64 digit, all bits set for anything else.

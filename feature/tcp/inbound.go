@@ -1,58 +1,109 @@
 package tcp
 
-import "net"
+import (
+	"net"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // writeBytes is about how much one system write is given, so that credit goes
 // back as the bytes leave.
 const writeBytes = 128 << 10
 
-// write queues a message for the destination, or the end of its direction. What
-// follows an end is against the rules.
-func (c *connection) write(m inbound, last bool) {
+// receiveData queues the bytes of a tcp/data for the destination. They are decoded
+// into chunks, so that nothing of the message is kept.
+func (c *connection) receiveData(params jsontext.Value, size int64) {
+	text, ok := c.text.encoded(params)
+	if !ok || len(text) == 0 {
+		c.abort(endInvalid, true)
+		return
+	}
 	c.mu.Lock()
 	if c.over {
 		c.mu.Unlock()
 		return
 	}
-	if c.inEnd {
+	n, ok := 0, !c.inEnd // data after the end is against the rules
+	if ok {
+		n, ok = c.storeLocked(text)
+	}
+	if !ok {
 		c.mu.Unlock()
 		c.abort(endInvalid, true)
 		return
 	}
-	c.inEnd = last
-	c.in = append(c.in, m)
+	c.in[len(c.in)-1].size += size
+	c.wakeWriterLocked()
+	c.mu.Unlock()
+	c.f.count.toDest.Add(float64(n))
+}
+
+// storeLocked decodes into the last chunk, or new ones.
+func (c *connection) storeLocked(text []byte) (n int, ok bool) {
+	n = decodedLen(text)
+	if n > chunkBytes { // it came in frames
+		raw, ok := decode(text, text)
+		for len(raw) > 0 {
+			last := c.addChunkLocked()
+			last.w = copy(last.data[:], raw)
+			raw = raw[last.w:]
+		}
+		return n, ok
+	}
+	last := c.lastWithRoomLocked(n)
+	raw, ok := decode(last.data[last.w:last.w+n], text)
+	last.w += len(raw)
+	return n, ok
+}
+
+func (c *connection) lastWithRoomLocked(n int) *chunk {
+	if k := len(c.in); k > 0 && chunkBytes-c.in[k-1].w >= n {
+		return c.in[k-1]
+	}
+	return c.addChunkLocked()
+}
+
+func (c *connection) addChunkLocked() *chunk {
+	last := takeChunk()
+	c.in = append(c.in, last)
+	return last
+}
+
+// receiveEnd notes that the client sends no more. A second end is against the
+// rules.
+func (c *connection) receiveEnd(size int64) {
+	c.mu.Lock()
+	switch {
+	case c.over:
+		c.mu.Unlock()
+	case c.inEnd:
+		c.mu.Unlock()
+		c.abort(endInvalid, true)
+	default:
+		c.inEnd, c.endSize = true, size
+		c.wakeWriterLocked()
+		c.mu.Unlock()
+	}
+}
+
+// wakeWriterLocked starts writeLoop unless it lives.
+func (c *connection) wakeWriterLocked() {
 	if !c.writing {
 		c.writing = true
 		c.f.running.Go(c.writeLoop)
 	}
-	c.mu.Unlock()
 }
 
 // writeLoop writes what waits for the destination, and ends when nothing does.
 func (c *connection) writeLoop() {
-	var batch []inbound
-	var bufs [][]byte
+	var batch []*chunk
+	var bufs net.Buffers
 	for {
 		var last bool
-		if batch, last = c.nextBatch(batch[:0]); len(batch) == 0 {
+		if batch, last = c.nextBatch(batch[:0]); len(batch) == 0 && !last {
 			return
 		}
-		var size int64
-		bufs = bufs[:0]
-		for _, m := range batch {
-			size += m.size
-			if len(m.data) > 0 {
-				bufs = append(bufs, m.data)
-			}
-		}
-		err := writeAll(c.sock, bufs)
-		for _, m := range batch {
-			if m.held != nil {
-				giveChunk(m.held)
-			}
-		}
-		clear(batch)
-		clear(bufs)
+		size, err := c.writeBatch(batch, bufs[:0])
 		if err == nil && last {
 			err = c.sock.CloseWrite()
 		}
@@ -68,40 +119,50 @@ func (c *connection) writeLoop() {
 	}
 }
 
-func writeAll(sock Socket, bufs net.Buffers) error {
-	if len(bufs) == 1 {
-		_, err := sock.Write(bufs[0])
-		return err
+// writeBatch writes chunks and gives them back. They are the loop's alone.
+func (c *connection) writeBatch(batch []*chunk, bufs net.Buffers) (size int64, err error) {
+	for _, ch := range batch {
+		size += ch.size
+		bufs = append(bufs, ch.data[:ch.w])
 	}
-	_, err := bufs.WriteTo(sock)
-	return err
+	if len(bufs) == 1 {
+		_, err = c.sock.Write(bufs[0])
+	} else if len(bufs) > 1 {
+		_, err = bufs.WriteTo(c.sock)
+	}
+	for i, ch := range batch {
+		giveChunk(ch)
+		batch[i] = nil
+	}
+	return size, err
 }
 
-// nextBatch takes about writeBytes of what waits. Without any, the loop is over.
-func (c *connection) nextBatch(batch []inbound) (_ []inbound, last bool) {
+// nextBatch takes about writeBytes of what waits, and reports whether the end
+// follows it. Without either the loop is over.
+func (c *connection) nextBatch(batch []*chunk) (_ []*chunk, last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	total := 0
 	for total < writeBytes && len(batch) < len(c.in) {
-		m := c.in[len(batch)]
-		batch = append(batch, m)
-		total += len(m.data)
+		total += c.in[len(batch)].w
+		batch = append(batch, c.in[len(batch)])
 	}
 	rest := copy(c.in, c.in[len(batch):])
 	clear(c.in[rest:])
 	c.in = c.in[:rest]
-	if len(batch) == 0 {
+	last = c.inEnd && rest == 0 && !c.over
+	if len(batch) == 0 && !last {
 		c.writing = false
-		c.in = nil
-		return batch, false
 	}
-	return batch, c.inEnd && rest == 0
+	return batch, last
 }
 
 // finishWriting notes that the destination was told the end.
 func (c *connection) finishWriting() {
 	c.mu.Lock()
 	c.inDone, c.writing = true, false
+	size := c.endSize
 	c.mu.Unlock()
+	c.stream.Release(size)
 	c.settle()
 }

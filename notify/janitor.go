@@ -93,7 +93,34 @@ func (e *Engine) cleanSome(tx Tx, now time.Time) (more bool, orphans []orphan, e
 	if err != nil {
 		return false, nil, err
 	}
+	// What an installation has caused asks for it until it is delivered or dead.
+	for table, keep := range map[Table]time.Duration{Installs: e.limits.KeepDead, Endpoints: keepEndpoints} {
+		if err := cleanUnused(tx, table, now.Add(-keep)); err != nil {
+			return false, nil, err
+		}
+	}
 	return more || some, orphans, e.evictDead(tx)
+}
+
+// keepEndpoints is how long an endpoint is remembered that nobody uses; one that
+// is disabled is remembered for good.
+const keepEndpoints = 90 * 24 * time.Hour
+
+// cleanUnused removes rows that were due before a time.
+func cleanUnused(tx Tx, t Table, before time.Time) error {
+	old, err := tx.Find(t, Query{DueBy: before, Limit: janitorBatch})
+	if err != nil {
+		return err
+	}
+	for _, r := range old {
+		if r.State == endpointDisabled {
+			continue
+		}
+		if err := tx.Delete(t, r.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cleanCalls removes ended calls of which no delivery is left.

@@ -17,14 +17,13 @@ const (
 	Results    Table = "results"  // masked results, by call
 	Attempts   Table = "attempts" // what each attempt came to; Parent is the delivery
 	Endpoints  Table = "endpoints"
-	Origins    Table = "origins"
 	Installs   Table = "installs"
 	Positions  Table = "positions"
 	Owners     Table = "owners"
 )
 
 // AllTables are the tables a store has.
-var AllTables = []Table{Calls, Deliveries, Bodies, Results, Attempts, Endpoints, Origins, Installs, Positions, Owners}
+var AllTables = []Table{Calls, Deliveries, Bodies, Results, Attempts, Endpoints, Installs, Positions, Owners}
 
 // Row is a record: columns that rows are found by, and a document. What a
 // column means differs by table; an unused one is empty. Times are kept to the

@@ -453,6 +453,7 @@ func TestAcceptance20TriggersChooseTheirRoutes(t *testing.T) {
 		if err := c.Progress(t.Context(), jsontext.Value(`1`)); err != nil {
 			t.Error(err)
 		}
+		synctest.Wait()
 		b.finish(c, fine)
 		synctest.Wait()
 		if one, two, three := len(b.box.posts("one")), len(b.box.posts("two")), len(b.box.posts("three")); one != 1 || two != 1 || three != 0 {

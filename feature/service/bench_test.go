@@ -82,7 +82,6 @@ type relayBench struct {
 	sender, owner *tap
 	id            string
 	delivered     atomic.Int64
-	answers       atomic.Int64
 	got           chan struct{} // told when delivered reaches want
 	want          atomic.Int64
 }

@@ -2,7 +2,6 @@ package service_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -253,6 +252,6 @@ func (w *world) count(t *testing.T, name string) int {
 			return int(total)
 		}
 	}
-	t.Fatal(fmt.Sprintf("no counter %s", name))
+	t.Fatalf("no counter %s", name)
 	return 0
 }

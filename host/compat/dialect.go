@@ -43,6 +43,9 @@ func Of(version string) Dialect {
 // knows reports whether the dialect has an action type. Types that nobody has
 // listed are sent to everybody: clients skip what they do not know.
 func (d Dialect) knows(action string) bool {
+	if ahp.BelongsTo(action, ahp.KindClientServices) {
+		return true // offered by a capability, whatever the version: who subscribes knows them
+	}
 	if d == Canonical {
 		return true
 	}

@@ -98,12 +98,12 @@ func TestStartsBackOff(t *testing.T) {
 // openingAfterWait is opening for an agent that is launched some time later.
 func (w *world) openingAfterWait(play func(a *fakeAgent)) error {
 	done := make(chan error, 1)
-	before := w.launched
+	before := w.launchedSoFar()
 	go func() {
 		_, err := w.provider.Open(w.t.Context(), agent.Spec{Directories: []ahp.URI{agent.FileURI(os.TempDir())}}, w.host)
 		done <- err
 	}()
-	for synctest.Wait(); w.launched == before; synctest.Wait() {
+	for synctest.Wait(); w.launchedSoFar() == before; synctest.Wait() {
 		time.Sleep(time.Second)
 	}
 	play(w.agent)

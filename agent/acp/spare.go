@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -53,7 +54,9 @@ func (p *Provider) keep(kept *spare) {
 	p.mu.Lock()
 	before, closed := p.spare, p.closed
 	p.spare = kept
-	kept.timer = time.AfterFunc(spareTime, kept.drop)
+	// It is armed only when drop can see it.
+	kept.timer = time.AfterFunc(math.MaxInt64, kept.drop)
+	kept.timer.Reset(spareTime)
 	p.mu.Unlock()
 	if before != nil {
 		before.drop()

@@ -30,6 +30,8 @@ type fakeAgent struct {
 	closed sync.Once
 	ended  chan struct{} // closed when the host ended it
 
+	endOnce sync.Once
+
 	mu     sync.Mutex
 	status string
 	words  string
@@ -53,13 +55,7 @@ func (p *pipePeer) End()              { p.a.die("signal: terminated", ""); p.a.e
 func (p *pipePeer) Status() string    { p.a.mu.Lock(); defer p.a.mu.Unlock(); return p.a.status }
 func (p *pipePeer) LastWords() string { p.a.mu.Lock(); defer p.a.mu.Unlock(); return p.a.words }
 
-func (a *fakeAgent) end() {
-	select {
-	case <-a.ended:
-	default:
-		close(a.ended)
-	}
-}
+func (a *fakeAgent) end() { a.endOnce.Do(func() { close(a.ended) }) }
 
 // die ends the agent as a crash would.
 func (a *fakeAgent) die(status, words string) {
@@ -353,6 +349,13 @@ func newWorld(t *testing.T, o Options) *world {
 	}
 	w.provider = p
 	return w
+}
+
+// launchedSoFar counts the agents launched so far.
+func (w *world) launchedSoFar() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.launched
 }
 
 // opening opens a session; the test plays the agent meanwhile.

@@ -162,6 +162,9 @@ func markdown(parts ahp.List[ahp.ResponsePart]) string {
 // kept of them is bounded.
 func TestManyUpdatesReachManyClients(t *testing.T) {
 	updates := scale.Count(100_000)
+	if testing.Short() {
+		updates = 1000
+	}
 	const clients = 20
 	r := newRealHost(t, Options{Transcript: counting(t, updates), Speed: -1})
 	defer r.end()

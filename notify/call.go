@@ -17,7 +17,6 @@ type Call struct {
 	id       string
 	ack      Ack
 	deadline time.Time
-	leave    bool // a client that leaves cancels it
 	expired  chan struct{}
 	stream   stream
 

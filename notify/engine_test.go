@@ -14,8 +14,6 @@ import (
 // postbox is a route type that keeps what it is given. What an endpoint answers
 // is a script: one outcome an attempt, the last one for ever.
 type postbox struct {
-	verifies bool
-
 	mu      sync.Mutex
 	got     []posted
 	answers map[string][]Outcome

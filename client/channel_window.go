@@ -178,7 +178,8 @@ func (c *Client) windowsLocked(channels []ahp.URI) *ahp.WindowsOffer {
 }
 
 // resumeWindows goes on with the windowed channels. Their recovery follows as data
-// under fresh windows; those that the answer does not name are gone.
+// under fresh windows. Those that the answer does not name are subscribed anew: a
+// host that has forgotten the limits, as after a restart, still has the channel.
 func (l *link) resumeWindows(r *reconnectResult) error {
 	answers := make(map[ahp.URI]*ahp.WindowResult)
 	if r.Windows != nil {
@@ -206,7 +207,7 @@ func (l *link) resumeWindow(ch *channel, r *ahp.WindowResult) error {
 	c := l.c
 	c.mu.Lock()
 	if r == nil {
-		c.missingLocked(ch)
+		c.staleLocked(ch)
 		c.mu.Unlock()
 		return nil
 	}

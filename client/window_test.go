@@ -378,8 +378,10 @@ func TestWindowedReconnect(t *testing.T) {
 	})
 	t.Run("gone", func(t *testing.T) {
 		panedBubble(t, noLimits, func(t *testing.T, p *paned, hosts chan *scripted) {
-			d := resume(t, p, hosts, "")
+			d := resume(t, p, hosts, "") // not named: it may be there all the same
 			wantErr(t, "action", d.Wait(t.Context()), client.ErrUnknownOutcome)
+			p.fail(t, "subscribe", ahp.CodeNotFound, "it is not")
+			<-p.s.Done()
 			wantErr(t, "channel", p.s.Err(), client.ErrChannelGone)
 		})
 	})

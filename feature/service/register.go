@@ -23,8 +23,7 @@ func (f *Feature) register(_ context.Context, r *host.Request) jsonrpc.Reply {
 	if err := f.enrol(s); err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
-	r.Hold(nil).Answer(jsontext.Value(`{"serviceId":"`+s.id+`"}`), nil)
-	f.services.add(s)
+	f.services.add(s, func() { r.Hold(nil).Answer(jsontext.Value(`{"serviceId":"`+s.id+`"}`), nil) })
 	f.publish([]*service{s})
 	f.log.Debug("service registered", "conn", r.Conn.ID())
 	return jsonrpc.Reply{Taken: true}

@@ -58,7 +58,7 @@ type roll struct {
 // registry holds the services. Look-ups, one for each relayed message, take no
 // lock; changes are rare and copy.
 type registry struct {
-	mu      sync.Mutex // serialises changes; a leaf
+	mu      sync.Mutex // serialises changes (docs/LOCKS.md)
 	current atomic.Pointer[roll]
 }
 
@@ -71,13 +71,23 @@ func (r *registry) roll() *roll {
 	return emptyRoll
 }
 
-// get returns the service with an id, nil without one.
-func (r *registry) get(id []byte) *service { return r.roll().byID[string(id)] }
-
-// add adds a service. Feature.enrol has seen to it that there are not too many.
-func (r *registry) add(s *service) {
+// get returns the service with an id, nil without one. Who was told an id finds the
+// service: a look-up that fails waits for an addition that is being made.
+func (r *registry) get(id []byte) *service {
+	if s := r.roll().byID[string(id)]; s != nil {
+		return s
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.roll().byID[string(id)]
+}
+
+// add adds a service right after announce has told its owner the id, as one step for
+// who looks it up. Feature.enrol has seen to it that there are not too many.
+func (r *registry) add(s *service, announce func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	announce()
 	old := r.roll()
 	next := &roll{byID: make(map[string]*service, len(old.byID)+1), order: slices.Concat(old.order, []*service{s})}
 	maps.Copy(next.byID, old.byID)

@@ -164,6 +164,7 @@ func (l *link) response(m jsonrpc.Message, message []byte) error {
 		late.ticket.late(l.ctx, m)
 		return nil
 	case c != nil && l.end(c):
+		defer close(c.over)
 		return l.toClient(c.ticket.answered(l.ctx, m, message))
 	case greeting && m.Error == nil:
 		message = withMember(message, "result", l.gate.advertise(m.Result))

@@ -11,7 +11,7 @@ import (
 type linkCall struct {
 	*toolCall
 	ticket *ticket       // nil while it is being admitted
-	over   chan struct{} // closed at its end
+	over   chan struct{} // closed when its end is stored and told
 
 	// The link's lock guards these.
 	ended     bool
@@ -58,10 +58,13 @@ func (l *link) run(c *linkCall) {
 	case <-c.over:
 	case <-c.ticket.call.Expired():
 		l.expire(c)
+		<-c.over // it may be somebody else who ended it
 	case <-l.ctx.Done():
 		if l.end(c) {
-			_ = l.toClient(c.ticket.interrupted(context.WithoutCancel(l.ctx)))
+			_ = l.toClient(c.ticket.interrupted(l.ctx))
+			return
 		}
+		<-c.over // somebody else is ending it
 	}
 }
 
@@ -116,7 +119,7 @@ func (l *link) arm(c *linkCall, t *ticket) bool {
 }
 
 // end takes a call out of the tables. It is true once: who gets true decides what
-// became of the call.
+// became of the call, and closes over when that is done.
 func (l *link) end(c *linkCall) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +131,6 @@ func (l *link) end(c *linkCall) bool {
 		delete(l.calls, c.id)
 	}
 	delete(l.tokens, c.token)
-	close(c.over)
 	return true
 }
 
@@ -158,6 +160,7 @@ func (l *link) abandon(c *linkCall, tell func(context.Context)) bool {
 	if !l.end(c) {
 		return false
 	}
+	defer close(c.over)
 	l.mu.Lock()
 	l.late.add(c)
 	l.mu.Unlock()
@@ -177,6 +180,7 @@ func (l *link) expire(c *linkCall) {
 // lose ends a call whose server has gone.
 func (l *link) lose(c *linkCall) {
 	if l.end(c) {
+		defer close(c.over)
 		_ = l.toClient(c.ticket.lost(l.ctx))
 	}
 }

@@ -67,7 +67,7 @@ func endOf(kind responseKind, m jsonrpc.Message) notify.End {
 }
 
 func (t *ticket) finish(ctx context.Context, end notify.End) (notify.Report, error) {
-	report, err := t.call.Finish(ctx, end)
+	report, err := t.call.Finish(context.WithoutCancel(ctx), end) // decided already: it is kept
 	if err != nil {
 		t.gate.Log.Error("the outcome of a call could not be kept; its notifications may be lost",
 			"call", t.callID(), "trigger", end.Trigger, "err", err)

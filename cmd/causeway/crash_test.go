@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -60,6 +62,7 @@ type crashWorld struct {
 	sessions []ahp.URI
 	chats    []ahp.URI
 	host     *exec.Cmd
+	stdout   io.Reader // of the host
 	log      bytes.Buffer
 }
 
@@ -94,12 +97,24 @@ func crashSeed(t *testing.T) uint64 {
 	return rand.Uint64()
 }
 
-// start starts a host and waits until it is ready.
+// start starts a host and waits until it says that it is ready. That somebody can
+// be found is not enough: for a moment that may be the dead one.
 func (w *crashWorld) start() {
 	w.t.Helper()
 	w.spawn()
-	if _, err := awaitHost(testContext(w.t), w.dir); err != nil {
-		w.t.Fatalf("no host: %v\n%s", err, w.log.Bytes())
+	host := w.host
+	limit := time.AfterFunc(scriptWait, func() { _ = host.Process.Kill() })
+	defer limit.Stop()
+	line, err := bufio.NewReader(w.stdout).ReadString('\n')
+	if err != nil && bytes.Contains(w.log.Bytes(), []byte("starting or stopping")) {
+		// Killed as it was starting a program, a host leaves its lock to that for
+		// a moment.
+		w.kill()
+		w.start()
+		return
+	}
+	if err != nil || !strings.HasPrefix(line, "READY:") {
+		w.t.Fatalf("the host says %q: %v\n%s", line, err, w.log.Bytes())
 	}
 }
 
@@ -108,6 +123,10 @@ func (w *crashWorld) spawn() {
 	w.log.Reset()
 	w.host = exec.Command("causeway", "serve", "--data", w.dir.Path(), "--listen", "127.0.0.1:0", "--cwd", w.t.TempDir())
 	w.host.Stderr = &w.log
+	var err error
+	if w.stdout, err = w.host.StdoutPipe(); err != nil {
+		w.t.Fatal(err)
+	}
 	if err := w.host.Start(); err != nil {
 		w.t.Fatal(err)
 	}
@@ -243,7 +262,8 @@ func (w *crashWorld) checkFiles() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	known := []string{"groups", "host.json", "host.lock", "host.sock", "journal.db", "journal.db-shm", "journal.db-wal", "token"}
+	known := []string{"groups", "host.json", "host.lock", "host.sock", "journal.db", "journal.db-shm", "journal.db-wal", "token",
+		"notify.db", "notify.db-shm", "notify.db-wal", "notify-secrets"}
 	for _, e := range entries {
 		if !slices.Contains(known, e.Name()) {
 			w.t.Errorf("left over: %s", e.Name())

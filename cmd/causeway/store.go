@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"github.com/causeway-ahp/causeway/agent/process"
@@ -73,4 +75,29 @@ func (s *server) endLeftovers() error {
 
 func (o *storeOptions) retention() host.Retention {
 	return host.Retention{Age: o.keepFor, Bytes: o.keepBytes}
+}
+
+// lockLinger is how long the lock of a killed host may outlive it: a child that it
+// was about to start holds it until that runs its program.
+const lockLinger = 2 * time.Second
+
+// claimDir takes the directory for this host. One that lives is refused at once;
+// the lock of one that is dead is waited for.
+func claimDir(ctx context.Context, dir datadir.Dir) (*datadir.Claim, error) {
+	tick := time.NewTicker(lockLinger / 100)
+	defer tick.Stop()
+	for began := time.Now(); ; {
+		claim, err := dir.Claim(ctx)
+		var running *datadir.RunningError
+		dead := errors.As(err, &running) && running.Host.PID != 0 &&
+			errors.Is(syscall.Kill(running.Host.PID, 0), syscall.ESRCH)
+		if !dead || time.Since(began) > lockLinger {
+			return claim, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }

@@ -106,10 +106,12 @@ func (w *crashWorld) start() {
 	limit := time.AfterFunc(scriptWait, func() { _ = host.Process.Kill() })
 	defer limit.Stop()
 	line, err := bufio.NewReader(w.stdout).ReadString('\n')
+	if err != nil {
+		w.kill() // the log is complete then
+	}
 	if err != nil && bytes.Contains(w.log.Bytes(), []byte("starting or stopping")) {
 		// Killed as it was starting a program, a host leaves its lock to that for
 		// a moment.
-		w.kill()
 		w.start()
 		return
 	}

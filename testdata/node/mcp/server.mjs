@@ -26,7 +26,11 @@ function makeServer() {
     const timer = setTimeout(() => resolve(text('waited')), ms);
     extra.signal.addEventListener('abort', () => { cancelled++; clearTimeout(timer); resolve(text('cancelled')); });
   }));
-  s.registerTool('cancelled', { inputSchema: {} }, () => text(String(cancelled)));
+  // Over HTTP a cancel and this call are requests of their own, in any order.
+  s.registerTool('cancelled', { inputSchema: {} }, async () => {
+    for (const until = Date.now() + 10_000; !cancelled && Date.now() < until;) await new Promise((next) => setTimeout(next, 10));
+    return text(String(cancelled));
+  });
   s.registerTool('ask', { inputSchema: {} }, async (_, extra) => {
     const answer = await extra.sendRequest({ method: 'sampling/createMessage', params: { messages: [{ role: 'user', content: { type: 'text', text: 'well?' } }], maxTokens: 5 } }, z.any());
     return text(answer.content.text);

@@ -159,7 +159,10 @@ func TestDispatchesWaitForTheWindow(t *testing.T) {
 	panedBubble(t, `{"windowBytes":1,"maximumFrameBytes":1024}`, func(t *testing.T, p *paned, _ chan *scripted) {
 		other := must(func() (*client.Channel, error) {
 			done := make(chan *client.Channel, 1)
-			go func() { ch, _ := p.c.Subscribe(t.Context(), "ahp-session:/other", client.SubscribeOptions{}); done <- ch }()
+			go func() {
+				ch, _ := p.c.Subscribe(t.Context(), "ahp-session:/other", client.SubscribeOptions{})
+				done <- ch
+			}()
 			p.answer(t, "subscribe", `{"snapshot":`+strings.Replace(sessionSnapshot("other", 1), sessionURI, "ahp-session:/other", 1)+`}`)
 			return <-done, nil
 		}())(t)

@@ -43,7 +43,10 @@ func (e *entry) wireIn(d compat.Dialect) []byte {
 
 func (e *entry) translate(d compat.Dialect) []byte {
 	if e.rec != nil {
-		return appendRecordIn(d, nil, e.rec)
+		if in := recordIn(d, e.rec); in != nil {
+			return appendActionMessage(nil, in, "")
+		}
+		return nil
 	}
 	m, err := jsonrpc.Scan(e.wire())
 	if err != nil { // the host's own messages can be read
@@ -52,16 +55,19 @@ func (e *entry) translate(d compat.Dialect) []byte {
 	return jsonrpc.AppendNotification(nil, m.Method, d.Notification(m.Method, m.Params))
 }
 
-// appendRecordIn appends the action notification of a record in a dialect; nil
-// when the dialect does not have the action.
-func appendRecordIn(d compat.Dialect, dst []byte, r *journal.Record) []byte {
+// recordIn is a record with its action in a dialect; nil when the dialect does not
+// have the action.
+func recordIn(d compat.Dialect, r *journal.Record) *journal.Record {
+	if d == compat.Canonical {
+		return r
+	}
 	body := d.Action(r.Body)
 	if body == nil {
 		return nil
 	}
 	in := *r
 	in.Body = body
-	return appendActionMessage(dst, &in, "")
+	return &in
 }
 
 // wireFor is the message of an entry for the client. An own echo is delivered
@@ -81,20 +87,11 @@ func (c *Conn) sent(r *journal.Record) bool {
 
 // inDialect is a record as the client is sent it; nil when it is not.
 func (c *Conn) inDialect(r *journal.Record) *journal.Record {
-	d := c.dialect()
-	if d == compat.Canonical {
+	in := recordIn(c.dialect(), r)
+	if in == nil && c.sent(r) {
 		return r
 	}
-	body := d.Action(r.Body)
-	switch {
-	case body == nil && c.sent(r):
-		return r
-	case body == nil:
-		return nil
-	}
-	in := *r
-	in.Body = body
-	return &in
+	return in
 }
 
 // appendAction appends an action notification for the client, which is sent one

@@ -2,11 +2,15 @@ package notify
 
 import "time"
 
-// Breaker (notifications, 7.1.6).
-const (
-	breakerFailures = 5 // transient ones in a row open it
-	breakerFirst    = 30 * time.Second
-	breakerMost     = 10 * time.Minute
+// breakerFailures is how many transient failures in a row open a breaker
+// (notifications, 7.1.6).
+const breakerFailures = 5
+
+// How long an open breaker waits for its first probe, and at most for a later
+// one. Tests in real time shorten them.
+var (
+	breakerFirst = 30 * time.Second
+	breakerMost  = 10 * time.Minute
 )
 
 // breaker stops asking a target that does not answer. While it is open nothing

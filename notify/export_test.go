@@ -10,8 +10,10 @@ var CrashPoints = []string{
 	"before-admit", "after-admit", "before-finish", "after-finish", "before-send", "after-send", "after-record",
 }
 
-// HurrySchedule makes attempts follow one another fast, for tests in real time.
+// HurrySchedule makes attempts, and the probes of an open breaker, follow one
+// another fast, for tests in real time.
 func HurrySchedule() {
+	breakerFirst, breakerMost = 20*time.Millisecond, 100*time.Millisecond
 	for i := range schedule {
 		schedule[i] = time.Duration(i) * 20 * time.Millisecond
 	}

@@ -27,19 +27,19 @@ func connect(ctx context.Context, url string) (*client.Client, error) {
 // tellStatus says on w when the connection is lost and when it is back, until the
 // client ends.
 func tellStatus(ctx context.Context, c *client.Client, w io.Writer) {
-	lost := false
+	var lost time.Time // zero while connected
 	for s := range c.Statuses(ctx) {
 		switch s.State {
 		case client.Reconnecting:
-			if !lost {
+			if lost.IsZero() {
 				fmt.Fprintf(w, "connection lost, reconnecting (%v)\n", s.Err)
 			}
-			lost = true
+			lost = s.Since
 		case client.Live:
-			if lost {
-				fmt.Fprintf(w, "connected again after %s\n", time.Since(s.Since).Round(time.Millisecond))
+			if !lost.IsZero() {
+				fmt.Fprintf(w, "connected again after %s\n", s.Since.Sub(lost).Round(time.Millisecond))
 			}
-			lost = false
+			lost = time.Time{}
 		case client.GivenUp:
 			fmt.Fprintf(w, "connection given up: %v\n", s.Err)
 		}

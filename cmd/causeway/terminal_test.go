@@ -313,6 +313,9 @@ func TestAHostThatGoesAwayIsTold(t *testing.T) {
 	w.await("connected again")
 	w.typed("\x03")
 	p.wantCode(w, exitInterrupted)
+	if strings.Contains(w.text(), "connected again after 0s") {
+		t.Errorf("a loss that took a new host to start counts as none:\n%s", w.text())
+	}
 	if s := ahp.ErrNotFound; strings.Contains(w.text(), s.Message) {
 		t.Errorf("a message meant for programs was shown:\n%s", w.text())
 	}

@@ -45,7 +45,7 @@ func (h *Host) createLocked(st *step, ch *channel, parent ahp.URI, body []byte) 
 		return err
 	}
 	ch.born = h.seq.seq
-	h.seq.channels[ch.uri] = ch
+	h.seq.addLocked(ch)
 	createdAt := Now()
 	if ch.scheme.Class == Shared {
 		rec := &journal.Record{Seq: h.seq.seq, Kind: journal.Created, Channel: ch.uri, Body: body, Open: ch.unfinishedLocked()}
@@ -114,9 +114,7 @@ func (h *Host) remove(uri ahp.URI) (gone []ahp.URI, ended []*subscription, ok bo
 
 // removeLocked ends one channel and returns the subscriptions it had. They drain.
 func (h *Host) removeLocked(st *step, ch *channel) (ended []*subscription) {
-	delete(h.seq.channels, ch.uri)
-	delete(h.seq.dirty, ch)
-	delete(h.seq.awake, ch)
+	h.seq.dropLocked(ch)
 	if ch.scheme.Class == Shared {
 		st.records = append(st.records, &journal.Record{Seq: h.seq.seq, Kind: journal.Removed, Channel: ch.uri})
 	}

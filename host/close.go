@@ -32,6 +32,12 @@ const (
 	ClosePeer        CloseCause = "peer"         // the peer went away
 )
 
+// closeCauses are all of them, so that each is counted from nothing.
+var closeCauses = []CloseCause{
+	CloseOverflow, CloseMalformed, CloseHandshake, CloseVersion, CloseReplaced, CloseDenied, CloseShutdown, CloseTooLarge,
+	CloseInvalidText, CloseBinary, CloseProtocol, CloseFlood, CloseInternal, CloseFlow, CloseSilent, CloseStore, ClosePeer,
+}
+
 // Error implements error: a cause is the cause of a connection's context.
 func (c CloseCause) Error() string { return "connection closed: " + string(c) }
 

@@ -39,6 +39,11 @@ type Conn struct {
 	speaks   atomic.Uint32          // the client\'s compat.Dialect
 	quotedID atomic.Pointer[[]byte] // the client's id as JSON, once somebody asked
 
+	readMethod string  // the reader's: the method of the last message that had a known one
+	readKind   int     // the reader's: where that stands among the kinds
+	wroteKind  int     // the writer's: the kind of the last message
+	echoes     []int64 // the writer's: when the dispatches came whose echoes are being written
+
 	frames  frameBuffer // the writer's
 	loops   loops       // of its goroutines but the reader
 	reading []byte      // the reader's: the message it is handling

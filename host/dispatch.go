@@ -17,6 +17,7 @@ type dispatched struct {
 	action    ahp.Action
 	body      jsontext.Value // canonical, or as it came when action is nil
 	malformed string         // why action is nil
+	came      int64          // when it was read, see Host.clock
 }
 
 // scanDispatch reads the params of a dispatchAction. It is false when channel,
@@ -65,6 +66,7 @@ func (h *Host) dispatch(c *Conn, params jsontext.Value) {
 		h.metrics.dropped.WithLabelValues("malformed_dispatch").Inc()
 		return
 	}
+	d.came = h.clock()
 	h.awaitRoom()
 	unread := h.lockWith(d.channel)
 	if unread != nil {
@@ -126,13 +128,14 @@ func (h *Host) refuseLocked(c *Conn, ch *channel, d *dispatched) string {
 
 func (h *Host) acceptLocked(st *step, c *Conn, ch *channel, d *dispatched, after any) {
 	before, e := h.applyLocked(st, ch, d.action, after, d.body, c.origin(d.clientSeq))
+	e.came = d.came // before it is published
 	h.metrics.accepted.Inc()
 	h.queueEffectLocked(st, ch, Committed{
 		Channel: ch.uri, Action: d.action, Before: before, After: ch.state, ServerSeq: e.seq, By: c.actor(),
 	})
 	if !c.subscribedLocked(ch) { // an own echo is always delivered
 		h.recordLocked(st)
-		c.pushLocked(item{place: e.place, seq: e.seq, render: func() []byte { return c.wireFor(e) }})
+		c.pushLocked(item{place: e.place, seq: e.seq, came: d.came, render: func() []byte { return c.wireFor(e) }})
 	}
 }
 
@@ -143,7 +146,7 @@ func (h *Host) rejectLocked(st *step, c *Conn, ch *channel, d *dispatched, reaso
 	markLocked(st, ch, echo.Seq, echo.Origin)
 	h.recordLocked(st)
 	h.metrics.rejected.Inc()
-	c.pushToLocked(ch, item{place: h.seq.placeLocked(), seq: echo.Seq, msg: c.appendAction(&echo, reason)})
+	c.pushToLocked(ch, item{place: h.seq.placeLocked(), seq: echo.Seq, came: d.came, msg: c.appendAction(&echo, reason)})
 }
 
 // repeatLocked answers a dispatch that was processed before: with its stored
@@ -151,7 +154,7 @@ func (h *Host) rejectLocked(st *step, c *Conn, ch *channel, d *dispatched, reaso
 func (h *Host) repeatLocked(st *step, c *Conn, ch *channel, d *dispatched) {
 	h.metrics.dropped.WithLabelValues("repeated_dispatch").Inc()
 	if rec := h.journal.Find(c.lineage.id, d.clientSeq); rec != nil && rec.Channel == ch.uri {
-		c.pushToLocked(ch, item{place: h.seq.placeLocked(), seq: rec.Seq, msg: c.appendAction(rec, "")})
+		c.pushToLocked(ch, item{place: h.seq.placeLocked(), seq: rec.Seq, came: d.came, msg: c.appendAction(rec, "")})
 		return
 	}
 	h.rejectLocked(st, c, ch, d, "already processed")

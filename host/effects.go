@@ -15,6 +15,7 @@ func (h *Host) queueEffectLocked(st *step, ch *channel, e Committed) {
 		return
 	}
 	ch.effects.waiting = append(ch.effects.waiting, e)
+	h.seq.census.effects++
 	if !ch.effects.running {
 		ch.effects.running = true
 		st.effects = append(st.effects, ch)
@@ -36,12 +37,14 @@ func (h *Host) effectLoop(ch *channel) {
 	for {
 		h.seq.mu.Lock()
 		if len(ch.effects.waiting) == 0 || h.ctx.Err() != nil {
+			h.seq.census.effects -= len(ch.effects.waiting)
 			ch.effects = effectQueue{}
 			h.seq.mu.Unlock()
 			return
 		}
 		e := ch.effects.waiting[0]
 		ch.effects.waiting = ch.effects.waiting[1:]
+		h.seq.census.effects--
 		h.seq.mu.Unlock()
 		if h.commits.wait(h.ctx, e.ServerSeq) != nil {
 			return

@@ -44,6 +44,8 @@ type Host struct {
 	registry         *Registry
 	members          jsontext.Value // members of InitializeResult that features added
 	metrics          *metrics
+	traffic          *traffic
+	began            time.Time
 	journal          *journal.Journal
 	retention        Retention
 	store            journal.Store   // nil: nothing is stored
@@ -64,6 +66,9 @@ type Host struct {
 	root     *channel
 	lineages lineages // guarded by the sequencer's lock
 
+	inspector   inspector
+	healthyHold time.Duration // HealthyHold, but for tests
+
 	// mu guards the set of connections and that of private channels. Only the
 	// outbox of a connection may be locked inside (docs/LOCKS.md).
 	mu        sync.Mutex
@@ -81,7 +86,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	h := &Host{
 		limits: opts.Limits.withDefaults(), policy: opts.Policy, log: opts.Log, info: opts.Info,
 		defaultDirectory: opts.DefaultDirectory, features: opts.Features, registry: newRegistry(),
-		metrics: newMetrics(), conns: make(map[*Conn]struct{}), private: make(map[ahp.URI]*Stream), idleSince: time.Now(), stopping: make(chan struct{}),
+		metrics: newMetrics(), began: time.Now(), healthyHold: HealthyHold, conns: make(map[*Conn]struct{}), private: make(map[ahp.URI]*Stream), idleSince: time.Now(), stopping: make(chan struct{}),
 	}
 	if h.policy == nil {
 		h.policy = AllowAll{}
@@ -89,6 +94,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
+	h.seq.mu.began, h.seq.mu.holds = h.began, h.metrics.hold
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
 	h.encodings = make(chan struct{}, h.limits.SnapshotEncodings)
 	h.cursors.key = make([]byte, 32)
@@ -104,6 +110,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 		Store: opts.Store, RingRecords: h.limits.RingRecords, RingBytes: h.limits.RingBytes,
 		Start: past.Seq, Oldest: past.Oldest, Newest: past.Newest, SyncEvery: opts.SyncEvery,
 		Committed: func(seq uint64) { h.commits.committed(seq) },
+		Wrote:     h.metrics.wrote,
 		Failed: func(err error) {
 			h.metrics.storeFailures.Inc()
 			h.log.Error("the journal cannot be written; the host tries again", "err", err)
@@ -128,12 +135,14 @@ func (h *Host) start(past *journal.Recovery) error {
 			return fmt.Errorf("register feature: %w", err)
 		}
 	}
+	h.traffic = newTraffic(h.registry)
+	h.metrics.registry.MustRegister(h.traffic.in, h.traffic.out, newGauges(h))
 	h.observers.list, h.observers.moved = h.registry.observers, make(chan struct{})
 	if err := h.encodeMembers(); err != nil {
 		return err
 	}
 	h.seq.channels, h.seq.sessions = make(map[ahp.URI]*channel), make(map[*channel]struct{})
-	h.seq.dirty, h.seq.awake = make(map[*channel]struct{}), make(map[*channel]struct{})
+	h.seq.dirty, h.seq.awake, h.seq.census = make(map[*channel]struct{}), make(map[*channel]struct{}), newCensus()
 	if err := h.restore(past); err != nil {
 		return err
 	}
@@ -213,6 +222,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 	h.cancel(CloseShutdown)
 	h.wg.Wait()
 	h.keepAll(ctx)
+	h.inspector.loops.wait()
 	return errors.Join(err, h.journal.Close())
 }
 

@@ -53,7 +53,7 @@ func (h *Host) keepLoop() {
 func (h *Host) archiveLocked(ch *channel) {
 	if h.archive != nil {
 		ch.kept = &kept{image: ch.state}
-		h.seq.awake[ch] = struct{}{}
+		h.seq.awakeLocked(ch)
 		h.dirtyLocked(ch) // so that it stays until the archive has it
 	}
 }
@@ -193,7 +193,7 @@ func (h *Host) releaseIdle(now time.Time) {
 		h.seq.mu.Lock()
 		if h.idleLocked(ch, now) { // still
 			ch.state, ch.kept.image = nil, nil
-			delete(h.seq.awake, ch)
+			h.seq.asleepLocked(ch)
 			h.metrics.released.Inc()
 		}
 		h.seq.mu.Unlock()

@@ -144,7 +144,7 @@ func (h *Host) load(ch *channel) error {
 	ch.kept.loading = nil
 	if err == nil {
 		ch.state, ch.kept.image = state, image
-		h.seq.awake[ch] = struct{}{}
+		h.seq.awakeLocked(ch)
 		ch.usedLocked()
 		h.metrics.loads.WithLabelValues("ok").Inc()
 	} else if h.seq.channels[ch.uri] == ch { // else it has ended, and whoever asks finds that out

@@ -25,6 +25,7 @@ type entry struct {
 
 	next atomic.Pointer[entry]
 
+	came   int64           // when the dispatch was read that it comes from, 0 for none; see Host.clock
 	rec    *journal.Record // nil for a notification
 	method string          // of a notification that is not encoded yet
 	params any

@@ -7,6 +7,7 @@ type outgoing struct {
 	msg    []byte
 	render func() []byte
 	done   func()
+	came   int64 // of an item that is an echo
 }
 
 // take moves up to about maxBytes of messages to dst, in order. When the next
@@ -104,7 +105,7 @@ func (o *outbox) popDirectLocked() (outgoing, int64) {
 		w.open = true
 		o.joinLocked(w)
 	}
-	return outgoing{msg: it.msg, render: it.render, done: it.done}, int64(len(it.msg))
+	return outgoing{msg: it.msg, render: it.render, done: it.done, came: it.came}, int64(len(it.msg))
 }
 
 func (o *outbox) popEntryLocked(published uint64) (outgoing, int64) {

@@ -1,15 +1,19 @@
 package host
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"time"
+
+	"github.com/causeway-ahp/causeway/internal/metric"
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // metrics are the counters of one host. None carries a payload or an id.
 type metrics struct {
 	registry      *prometheus.Registry
-	connections   prometheus.Gauge
-	messagesIn    prometheus.Counter
-	messagesOut   prometheus.Counter
-	bytesIn       prometheus.Counter
-	bytesOut      prometheus.Counter
+	echo          *metric.Histogram
+	hold          *metric.Histogram
+	groups        *metric.Histogram
+	writes        *metric.Histogram
 	accepted      prometheus.Counter
 	rejected      prometheus.Counter
 	panics        prometheus.Counter
@@ -29,11 +33,10 @@ type metrics struct {
 func newMetrics() *metrics {
 	m := &metrics{
 		registry:      prometheus.NewRegistry(),
-		connections:   gauge("connections", "Connections open now."),
-		messagesIn:    counter("messages_received_total", "Messages received."),
-		messagesOut:   counter("messages_sent_total", "Messages sent."),
-		bytesIn:       counter("received_bytes_total", "Bytes of messages received."),
-		bytesOut:      counter("sent_bytes_total", "Bytes of messages sent."),
+		echo:          metric.Durations(namespace+"_dispatch_echo_seconds", "From reading a client's dispatchAction to having written its echo or rejection."),
+		hold:          metric.Durations(namespace+"_sequencer_hold_seconds", "How long the sequencer's lock was held."),
+		groups:        metric.Sizes(namespace+"_journal_group_records", "Records of the groups the store was given.", groupBuckets),
+		writes:        metric.Durations(namespace+"_journal_write_seconds", "How long the store took for a group, also one it refused."),
 		accepted:      counter("actions_accepted_total", "Client actions accepted."),
 		rejected:      counter("actions_rejected_total", "Client actions rejected."),
 		panics:        counter("panics_total", "Panics contained."),
@@ -49,16 +52,17 @@ func newMetrics() *metrics {
 		loads:         counters("channel_loads_total", "Channels read from the journal.", "result"),
 		saves:         counters("channel_saves_total", "States of channels saved in the journal.", "result"),
 	}
-	m.registry.MustRegister(m.connections, m.messagesIn, m.messagesOut, m.bytesIn, m.bytesOut,
-		m.accepted, m.rejected, m.panics, m.waits, m.violations, m.rebases, m.dropped, m.closes, m.reconnects, m.storeFailures, m.retired, m.released, m.loads, m.saves)
+	for _, cause := range closeCauses {
+		m.closes.WithLabelValues(string(cause))
+	}
+	m.registry.MustRegister(m.echo, m.hold, m.groups, m.writes, m.accepted, m.rejected, m.panics, m.waits, m.violations, m.rebases, m.dropped, m.closes, m.reconnects, m.storeFailures, m.retired, m.released, m.loads, m.saves)
 	return m
 }
 
 const namespace = "causeway"
 
-func gauge(name, help string) prometheus.Gauge {
-	return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
-}
+// groupBuckets: groups of the journal are told apart up to 65,536 records.
+const groupBuckets = 17
 
 func counter(name, help string) prometheus.Counter {
 	return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
@@ -68,18 +72,10 @@ func counters(name, help, label string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{label})
 }
 
-func (m *metrics) received(bytes int) {
-	m.messagesIn.Inc()
-	m.bytesIn.Add(float64(bytes))
-}
-
-func (m *metrics) sent(batch [][]byte) {
-	total := 0
-	for _, msg := range batch {
-		total += len(msg)
-	}
-	m.messagesOut.Add(float64(len(batch)))
-	m.bytesOut.Add(float64(total))
+// wrote is told of a group the store was given.
+func (m *metrics) wrote(records int, took time.Duration) {
+	m.groups.Observe(int64(records))
+	m.writes.Observe(int64(took))
 }
 
 // Metrics is where the host's counters can be gathered, and where the parts

@@ -17,6 +17,7 @@ type item struct {
 	// called when it was written or will never be.
 	render func() []byte
 	done   func()
+	came   int64 // of an echo: when its dispatch was read, see Host.clock
 	// relayed marks what another client sent, see relayQueue; ticket is that of
 	// a request that can be taken back.
 	relayed bool

@@ -54,7 +54,7 @@ func (h *Host) adopt(e *journal.Entry) *channel {
 	}
 	ch := newChannel(e.Channel, scheme, nil, parent)
 	ch.born, ch.kept = e.Born, &kept{size: e.Size}
-	h.seq.channels[ch.uri] = ch
+	h.seq.addLocked(ch)
 	if e.Open {
 		h.unfinished = append(h.unfinished, ch.uri)
 	}
@@ -99,7 +99,7 @@ func (h *Host) restoreRoot() error {
 			return fmt.Errorf("%w; 'causeway doctor' can tell more", err)
 		}
 	} else if h.archive == nil {
-		h.seq.channels[ahp.RootURI] = newChannel(ahp.RootURI, h.registry.schemes[ahp.KindRoot], reducer.New(ahp.KindRoot), nil)
+		h.seq.addLocked(newChannel(ahp.RootURI, h.registry.schemes[ahp.KindRoot], reducer.New(ahp.KindRoot), nil))
 	} else if err := h.Create(ahp.RootURI, reducer.New(ahp.KindRoot), ""); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/causeway-ahp/causeway/ahp"
@@ -15,13 +14,15 @@ type sequencer struct {
 	// mu guards the state of every channel, the numbers and the subscriber
 	// sets. The locks of an outbox and of the journal are taken inside it,
 	// never the other way round (docs/LOCKS.md).
-	mu       sync.Mutex
+	mu       measuredLock
 	seq      uint64 // the last serverSeq
 	place    uint64 // the last place
 	channels map[ahp.URI]*channel
 	sessions map[*channel]struct{}
 	dirty    map[*channel]struct{} // changed since the archive had an image of them
 	awake    map[*channel]struct{} // in memory, and the archive has them
+
+	census census
 
 	// published is the last place whose entry is visible in its log.
 	published atomic.Uint64

@@ -55,7 +55,6 @@ func (h *Host) open(ctx context.Context, t transport.Conn, p Principal) (*Conn, 
 	h.lastConn++
 	c.id = h.lastConn
 	h.conns[c] = struct{}{}
-	h.metrics.connections.Set(float64(len(h.conns)))
 	return c, nil
 }
 
@@ -63,7 +62,6 @@ func (h *Host) forgetConn(c *Conn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.conns, c)
-	h.metrics.connections.Set(float64(len(h.conns)))
 	if len(h.conns) == 0 {
 		h.idleSince = time.Now()
 		if h.drained != nil {
@@ -98,15 +96,17 @@ func (c *Conn) readLoop() {
 		if c.ctx.Err() != nil {
 			return
 		}
-		c.h.metrics.received(len(data))
 		c.reading = data
+		size := len(data)
 		if c.deaf.Load() {
+			c.h.traffic.in.Add(c.id, c.h.traffic.inOther, 1, size)
 			c.h.metrics.dropped.WithLabelValues("ending").Inc()
 			continue
 		}
 		if err := c.rpc.Receive(data); err != nil {
 			c.failAfterFlush(CloseMalformed, err) // the answer says what was wrong
 		}
+		c.countReceived(size)
 		if c.spent && recycler != nil {
 			recycler.Recycle(data)
 		}
@@ -191,7 +191,8 @@ func (c *Conn) write(batch [][]byte) error {
 	if err := c.t.Write(batch); err != nil {
 		return err
 	}
-	c.h.metrics.sent(batch)
+	c.countSent(batch)
+	c.observeEchoes()
 	return nil
 }
 
@@ -237,6 +238,7 @@ func (c *Conn) materialize(batch [][]byte, out []outgoing) [][]byte {
 
 // encode returns the message, nil when there is none for this principal.
 func (c *Conn) encode(out *outgoing) []byte {
+	c.noteEcho(out)
 	switch {
 	case out.entry != nil:
 		if about := out.entry.about; about == "" || c.h.policy.Allow(c.principal, OpSee, about) {

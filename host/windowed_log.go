@@ -135,7 +135,7 @@ func (o *outbox) skipLocked(l *logSource, e *entry) (ok bool) {
 		l.s.last = x
 		if rec := x.rec; rec != nil && rec.Origin.ClientID != "" && rec.Origin.Lineage == lineage {
 			// The record, not the entry: that would keep the log from here on.
-			it := item{place: x.place, seq: x.seq, render: func() []byte { return appendActionMessage(nil, rec, "") }}
+			it := item{place: x.place, seq: x.seq, came: x.came, render: func() []byte { return appendActionMessage(nil, rec, "") }}
 			ok = o.pushWindowedLocked(l, it, x.cost) && ok
 		}
 	}
@@ -205,7 +205,7 @@ func (o *outbox) popWindowed(l *logSource) (out outgoing, waitFor uint64, ok boo
 		it := l.own[0]
 		l.own = append(l.own[:0], l.own[1:]...)
 		o.takenWindowed(it.cost)
-		return outgoing{msg: it.msg, render: it.render, done: it.done}, 0, true
+		return outgoing{msg: it.msg, render: it.render, done: it.done, came: it.came}, 0, true
 	case e != nil:
 		if e.seq > committed {
 			return out, e.seq, false

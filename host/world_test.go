@@ -53,6 +53,7 @@ func newWorld(t *testing.T, opts Options) *world {
 	w.h = h
 	t.Cleanup(func() {
 		w.store.release()
+		checkCensus(t, w.h)
 		if err := w.h.Shutdown(context.Background()); err != nil {
 			t.Errorf("shutdown: %v", err)
 		}

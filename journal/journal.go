@@ -55,6 +55,9 @@ type Options struct {
 	// Committed is called after the mark moved, without a lock, by the
 	// goroutine that writes to the store. It is not called without a store.
 	Committed func(seq uint64)
+	// Wrote is told of every group the store was given, also one it refused: how many
+	// records it has and how long the store took. The goroutine that writes calls it.
+	Wrote func(records int, took time.Duration)
 	// Failed is called when the store refuses a group. The group stays
 	// pending and is tried again, together with what came since: after
 	// RetryMin, and then after twice as long each time, up to RetryMax. It is
@@ -85,6 +88,7 @@ type Journal struct {
 	ring    ring
 	pending []*Record
 	closed  bool
+	behind  behind
 }
 
 // New returns a journal. Close must be called to release its store.
@@ -132,6 +136,9 @@ func (j *Journal) Append(step ...*Record) error {
 	if j.opts.Store == nil {
 		j.committed.Store(step[len(step)-1].Seq)
 		return nil
+	}
+	if len(j.pending) == 0 {
+		j.behind.pending = time.Now()
 	}
 	j.pending = append(j.pending, step...)
 	for _, r := range step {
@@ -251,11 +258,12 @@ func (j *Journal) writeGroup(group []*Record) []*Record {
 	group = append(group, j.pending...)
 	clear(j.pending)
 	j.pending = j.pending[:0]
+	j.behind.begin(len(group))
 	j.mu.Unlock()
 	if len(group) == 0 {
 		return group
 	}
-	if err := j.opts.Store.Write(group); err != nil {
+	if err := j.write(group); err != nil {
 		j.failed(err)
 		return group
 	}
@@ -268,6 +276,9 @@ func (j *Journal) writeGroup(group []*Record) []*Record {
 	j.backlog.Add(-int64(taken))
 	last := group[len(group)-1].Seq
 	j.committed.Store(last)
+	j.mu.Lock()
+	j.behind.writing = 0
+	j.mu.Unlock()
 	if j.opts.Committed != nil {
 		j.opts.Committed(last)
 	}

@@ -55,8 +55,10 @@ type Conn struct {
 	wg     sync.WaitGroup
 	stats  counters
 
-	// Only Receive touches these.
+	// Only the read loop touches these.
 	garbage malformedLimiter
+	kind    Kind   // of the message received last, 0 when Scan refused it
+	method  string // of that message
 
 	// mu guards what follows. It is held for table operations only.
 	mu       sync.Mutex
@@ -134,8 +136,10 @@ func (c *Conn) Receive(data []byte) error {
 	}
 	m, err := Scan(data)
 	if err != nil {
+		c.kind, c.method = 0, ""
 		return c.malformed(m, err)
 	}
+	c.kind, c.method = m.Kind, m.Method
 	switch m.Kind {
 	case KindResponse:
 		c.answered(m)
@@ -147,6 +151,11 @@ func (c *Conn) Receive(data []byte) error {
 		return nil
 	}
 }
+
+// Received says what the last message was that Receive was given, for whoever counts
+// them: its kind, 0 for one that was malformed, and the method of a request or a
+// notification. It belongs to the read loop.
+func (c *Conn) Received() (kind Kind, method string) { return c.kind, c.method }
 
 // Notify sends a notification. Params may be anything that marshals, or a
 // jsontext.Value to be sent verbatim; nil leaves them out.

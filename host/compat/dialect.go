@@ -26,6 +26,11 @@ var newest = [...]ahp.Version{
 	V051:      {Major: 0, Minor: 5, Patch: 1},
 }
 
+// String names the versions a dialect stands for, such as 0.9.x.
+func (d Dialect) String() string { return names[d] }
+
+var names = [...]string{Canonical: "1.x", V09: "0.9.x", V06: "0.6.x", V052: "0.5.2", V051: "0.5.1"}
+
 // Of is the dialect of a version that was negotiated.
 func Of(version string) Dialect {
 	v, err := ahp.ParseVersion(version)

@@ -6,8 +6,13 @@
 // for the first request of a connection; afterwards messages pass it by.
 //
 //	GET /         WebSocket upgrade
-//	GET /healthz  200 "ok", 503 while the host shuts down; open to everybody
+//	GET /healthz  200 while the host does what it promises, else 503; open to everybody
+//	GET /livez    503 when only a restart would help, else 200; open to everybody
 //	GET /metrics  Prometheus text; the same access rules as /
+//	GET /debug/pprof/  profiles, if they are on; the owner's, on this machine only
+//
+// The answers of /healthz and /livez are JSON objects with status, ok or failing, and
+// the checks that fail. /healthz adds numbers for those who could connect.
 //
 // # Who may come in
 //

@@ -47,6 +47,10 @@ type Options struct {
 	// Wrap, if set, is put around each connection, such as a log of what is
 	// sent.
 	Wrap func(transport.Conn, host.Principal) transport.Conn
+	// Checks are looked at for /healthz, beside the host.
+	Checks []Check
+	// Profiles serves /debug/pprof/ to the owner, on this machine.
+	Profiles bool
 	// Log receives refusals. Nil: discarded.
 	Log *slog.Logger
 }
@@ -54,16 +58,18 @@ type Options struct {
 // Endpoint serves the connections of one host. Its methods may be called
 // concurrently.
 type Endpoint struct {
-	host    *host.Host
-	access  access
-	options websocket.Options
-	wrap    func(transport.Conn, host.Principal) transport.Conn
-	log     *slog.Logger
-	metrics http.Handler
-	server  *http.Server
-	refused *prometheus.CounterVec
-	ctx     context.Context // of the connections
-	closing atomic.Bool
+	host     *host.Host
+	access   access
+	options  websocket.Options
+	wrap     func(transport.Conn, host.Principal) transport.Conn
+	log      *slog.Logger
+	metrics  http.Handler
+	health   health
+	profiles bool
+	server   *http.Server
+	refused  *prometheus.CounterVec
+	ctx      context.Context // of the connections
+	closing  atomic.Bool
 
 	// mu makes sure that no connection is added once Shutdown waits.
 	mu      sync.Mutex
@@ -80,13 +86,17 @@ func New(ctx context.Context, h *host.Host, o Options) (*Endpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("endpoint: %w", err)
 	}
-	e := &Endpoint{host: h, access: a, options: o.WebSocket, wrap: o.Wrap, log: o.Log, ctx: ctx}
+	e := &Endpoint{host: h, access: a, options: o.WebSocket, wrap: o.Wrap, log: o.Log, ctx: ctx, profiles: o.Profiles}
+	e.health = health{e: e, checks: o.Checks, every: healthEvery}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)
 	}
 	e.refused = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: "causeway", Name: "refused_total", Help: "Requests refused before they became a connection.",
 	}, []string{"reason"})
+	for _, reason := range []string{reasonHost, reasonOrigin, reasonToken, reasonCertificate, reasonProfile} {
+		e.refused.WithLabelValues(reason)
+	}
 	if err := h.Metrics().Register(e.refused); err != nil {
 		return nil, fmt.Errorf("endpoint: %w", err)
 	}

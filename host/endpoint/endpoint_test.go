@@ -51,13 +51,19 @@ func newWorld(t *testing.T, o Options) *world {
 	t.Helper()
 	w := &world{log: new(lockedBuffer)}
 	o.Log = slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	h, err := host.New(t.Context(), host.Options{Log: o.Log})
+	return newWorldOf(t, o, host.Options{Log: o.Log}, w)
+}
+
+func newWorldOf(t *testing.T, o Options, of host.Options, w *world) *world {
+	t.Helper()
+	h, err := host.New(t.Context(), of)
 	if err != nil {
 		t.Fatalf("host: %v", err)
 	}
 	if w.Endpoint, err = New(context.WithoutCancel(t.Context()), h, o); err != nil {
 		t.Fatalf("endpoint: %v", err)
 	}
+	w.health.every = 10 * time.Millisecond
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -204,9 +210,9 @@ func TestPaths(t *testing.T) {
 		want       int
 		body       string
 	}{
-		{"health", "/healthz", nil, http.StatusOK, "ok\n"},
-		{"metrics", "/metrics", bearer, http.StatusOK, "causeway_connections 0"},
-		{"metrics with the token in the query", "/metrics?token=" + guestToken, nil, http.StatusOK, "causeway_connections 0"},
+		{"health", "/healthz", nil, http.StatusOK, `{"status":"ok"}` + "\n"},
+		{"metrics", "/metrics", bearer, http.StatusOK, `causeway_connections{transport="websocket",version="1.x"} 0`},
+		{"metrics with the token in the query", "/metrics?token=" + guestToken, nil, http.StatusOK, `causeway_connections{transport="websocket",version="1.x"} 0`},
 		{"metrics without a token", "/metrics", nil, http.StatusForbidden, "a token is needed"},
 		{"metrics for a page", "/metrics?tkn=" + ownToken, http.Header{"Origin": {"https://evil.test"}}, http.StatusForbidden, "origin"},
 		{"no upgrade", "/", bearer, http.StatusUpgradeRequired, "WebSocket"},

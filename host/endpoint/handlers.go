@@ -19,13 +19,17 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	switch r.URL.Path {
-	case "/":
+	switch path := r.URL.Path; {
+	case path == "/":
 		e.guard(w, r, e.upgrade)
-	case "/metrics":
+	case path == "/metrics":
 		e.guard(w, r, func(w http.ResponseWriter, r *http.Request, _ host.Principal) { e.metrics.ServeHTTP(w, r) })
-	case "/healthz":
-		e.health(w)
+	case path == "/healthz":
+		e.healthz(w, r)
+	case path == "/livez":
+		e.livez(w)
+	case e.profiles && strings.HasPrefix(path, profilePath):
+		e.guard(w, r, e.profile)
 	default:
 		http.Error(w, "not found", http.StatusNotFound)
 	}
@@ -68,19 +72,6 @@ func clip(s string) string {
 		return s[:most] + "..."
 	}
 	return s
-}
-
-func (e *Endpoint) health(w http.ResponseWriter) {
-	if e.closing.Load() {
-		unavailable(w)
-		return
-	}
-	if e.host.Trouble() != nil {
-		http.Error(w, "the host cannot store anything at the moment; its log says why", http.StatusServiceUnavailable)
-		return
-	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte("ok\n"))
 }
 
 func (e *Endpoint) upgrade(w http.ResponseWriter, r *http.Request, p host.Principal) {

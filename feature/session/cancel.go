@@ -68,7 +68,7 @@ func (d *driver) askToStop(t *turn) {
 func (d *driver) endDraining(t *turn) {
 	if a, _ := d.working(t); a != nil {
 		d.f.log.Warn("agent ignored a cancel and is ended", "chat", d.chat)
-		d.discard(a, "deadline")
+		d.discard(a, endDeadline)
 	}
 }
 

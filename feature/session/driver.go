@@ -33,6 +33,7 @@ type driver struct {
 	// mu guards what follows. It is held for no call of another package.
 	mu      sync.Mutex
 	spec    agent.Spec // what the agent is opened with next
+	opens   int        // agents that were opened
 	agent   *instance  // nil before it is opened and after it was discarded
 	current *turn      // being prompted, or draining after its end
 	begun   beginning
@@ -244,7 +245,7 @@ func (d *driver) close() {
 		d.cancelActive()
 		d.cancel(errStopping)
 		if a != nil {
-			d.discard(a, "closed")
+			d.discard(a, endClosed)
 		}
 	}
 	d.wg.Wait()

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/causeway-ahp/causeway/agent"
@@ -12,6 +14,7 @@ import (
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/causeway-ahp/causeway/reducer"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Options of the feature. The zero value of a field means its default.
@@ -61,6 +64,7 @@ type Feature struct {
 
 	roster   *roster
 	presence *presence
+	turns    *turnWatch
 }
 
 var _ host.Feature = (*Feature)(nil)
@@ -70,6 +74,7 @@ func New(opts Options) *Feature {
 	f := &Feature{opts: opts.withDefaults(), providers: make(map[string]agent.Provider), count: newCounters(), roster: newRoster()}
 	f.log = f.opts.Log
 	f.presence = newPresence(f)
+	f.turns = newTurnWatch(f)
 	return f
 }
 
@@ -79,7 +84,8 @@ func (f *Feature) Register(r *host.Registry) error {
 		return err
 	}
 	p := f.presence
-	r.Hooks(host.Hooks{Subscribed: p.subscribed, Unsubscribed: p.unsubscribed, Lost: p.lost, Resumed: p.resumed})
+	r.Hooks(host.Hooks{Subscribed: p.subscribed, Unsubscribed: p.unsubscribed, Lost: p.lost, Resumed: p.resumed, Removed: f.turns.removed})
+	r.Observe(f.turns.observer())
 	return errors.Join(
 		r.Scheme(host.Scheme{
 			Kind: ahp.KindSession, Class: host.Shared, Durable: true, Open: sessionOpen,
@@ -130,7 +136,7 @@ func (f *Feature) provider(id *string) (agent.Provider, error) {
 func (f *Feature) Start(ctx context.Context, h *host.Host) error {
 	f.h = h
 	f.ctx, f.cancel = context.WithCancelCause(ctx)
-	if err := f.count.register(h.Metrics()); err != nil {
+	if err := f.measure(h.Metrics()); err != nil {
 		return fmt.Errorf("register counters: %w", err)
 	}
 	infos := make([]ahp.AgentInfo, 0, len(f.opts.Providers))
@@ -140,6 +146,16 @@ func (f *Feature) Start(ctx context.Context, h *host.Host) error {
 	h.SetAgents(infos)
 	f.closeOpen()
 	return nil
+}
+
+// measure shows what operators want to know of agents and turns.
+func (f *Feature) measure(r prometheus.Registerer) error {
+	running := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "turns_running", Help: "Turns that have begun and not ended.",
+	}, f.turns.running)
+	return errors.Join(
+		f.count.register(r, slices.Collect(maps.Keys(f.providers))), r.Register(newAgentGauge(f)), r.Register(running),
+	)
 }
 
 func info(d agent.Description) ahp.AgentInfo {

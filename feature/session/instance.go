@@ -50,7 +50,7 @@ func (a *instance) call(what string, call func()) (ok bool) {
 	if a.d.contain(what, call) {
 		return true
 	}
-	a.d.discard(a, "panic")
+	a.d.discard(a, endPanic)
 	return false
 }
 
@@ -71,7 +71,7 @@ func (d *driver) open() (*instance, error) {
 	}
 	s, err := a.start(spec)
 	if err != nil {
-		d.discard(a, "start")
+		d.discard(a, endStart)
 		return nil, fmt.Errorf("open agent: %w", err)
 	}
 	if !d.opened(a, s) {
@@ -102,6 +102,10 @@ func (d *driver) opened(a *instance, s agent.Session) bool {
 		return false
 	}
 	a.s = s
+	d.f.count.opened.WithLabelValues(d.about.Provider).Inc()
+	if d.opens++; d.opens > 1 {
+		d.f.count.reopened.WithLabelValues(d.about.Provider).Inc()
+	}
 	return true
 }
 
@@ -121,7 +125,7 @@ func (d *driver) ready() (*instance, error) {
 		return a, nil
 	}
 	if a != nil {
-		d.discard(a, "exited")
+		d.discard(a, endExited)
 	}
 	return d.open()
 }
@@ -159,7 +163,7 @@ func (d *driver) prompt(t *turn) agent.Outcome {
 	if !ok {
 		return agent.Outcome{Result: agent.Failed, Err: failure}
 	}
-	d.discard(a, "exited") // which waits for whoever is ending it already
+	d.discard(a, endExited) // which waits for whoever is ending it already
 	return exited(o)
 }
 
@@ -210,7 +214,7 @@ func (d *driver) discard(a *instance, cause string) {
 	d.mu.Lock()
 	if d.agent == a {
 		d.agent = nil
-		d.f.count.ended.WithLabelValues(cause).Inc()
+		d.f.count.ended.WithLabelValues(cause, d.about.Provider).Inc()
 		clear(d.config) // the next one is opened with the values of the session
 		if s != nil {
 			d.spec.ResumeToken = token

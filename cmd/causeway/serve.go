@@ -51,6 +51,8 @@ type serveOptions struct {
 	tlsKey        string
 	tlsClientCA   string
 	logLevel      string
+	logFormat     string
+	pprof         bool
 	wireLog       string
 	config        string
 	autoExit      time.Duration // 0: stays
@@ -87,6 +89,8 @@ func newServe() *cobra.Command {
 	f.StringVar(&o.tlsClientCA, "tls-client-ca", "", "`file` with authorities (PEM) whose client certificates let in, under their common name")
 	o.agents.addFlags(f)
 	f.StringVar(&o.logLevel, "log-level", "info", "`level`: debug, info, warn or error")
+	f.StringVar(&o.logFormat, "log-format", logText, "`format` of the log: text, or json with an object a line")
+	f.BoolVar(&o.pprof, "pprof", false, "serve profiles at /debug/pprof/, to the owner's token on this machine only")
 	f.StringVar(&o.wireLog, "wire-log", "", "append every message to this `file`, known secrets left out; it holds what users write")
 	f.StringVar(&o.config, "config", "", "YAML `file` with these flags by name; the command line wins")
 	o.store.flags(f)
@@ -109,8 +113,7 @@ func runServe(cmd *cobra.Command, o *serveOptions) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: o.level}))
-	return serve(cmd.Context(), o, dir, cmd.OutOrStdout(), log)
+	return serve(cmd.Context(), o, dir, cmd.OutOrStdout(), o.logger(cmd.ErrOrStderr()))
 }
 
 // check finds what makes no sense before anything is opened.
@@ -131,6 +134,9 @@ func (o *serveOptions) check() error {
 	}
 	if err := o.level.UnmarshalText([]byte(o.logLevel)); err != nil {
 		return usagef("--log-level %q is none of debug, info, warn, error", o.logLevel)
+	}
+	if o.logFormat != logText && o.logFormat != logJSON {
+		return usagef("--log-format %q is neither text nor json", o.logFormat)
 	}
 	if err := o.agents.check(); err != nil {
 		return err

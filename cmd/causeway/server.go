@@ -142,11 +142,12 @@ func (s *server) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.host.Metrics().Register(counters); err != nil {
+	if err := errors.Join(s.host.Metrics().Register(counters), s.measure(s.host.Metrics())); err != nil {
 		return errors.Join(err, s.host.Shutdown(ctx))
 	}
 	o := endpoint.Options{
 		AllowOrigins: s.options.allowOrigins, AllowHosts: s.options.allowHosts, Tokens: s.keys.valid, Log: s.log,
+		Checks: s.checks(), Profiles: s.options.pprof,
 	}
 	if s.options.noToken {
 		o.Tokens = nil

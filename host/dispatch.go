@@ -95,7 +95,7 @@ func (h *Host) dispatch(c *Conn, params jsontext.Value) {
 func (h *Host) judgeLocked(c *Conn, ch *channel, d *dispatched) (after any, reason string) {
 	defer func() {
 		if v := recover(); v != nil {
-			h.panicked(v, debug.Stack())
+			c.panicked(v, debug.Stack())
 			reason = "the host failed to handle the action"
 		}
 	}()

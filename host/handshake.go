@@ -40,7 +40,7 @@ func (c *Conn) initialize(m jsonrpc.Message) jsonrpc.Reply {
 	h.seq.mu.Unlock()
 	c.live.Store(true)
 	c.tellSubscribed(opened)
-	h.log.Debug("client initialized", "conn", c.id, "client", p.ClientID, "version", version)
+	c.logger().Debug("client initialized", "version", version, "transport", c.t.Kind(), "remote", c.t.RemoteAddr())
 	return jsonrpc.Reply{Taken: true}
 }
 
@@ -69,7 +69,7 @@ func (c *Conn) greet(p *ahp.InitializeParams) (version string, err error) {
 // partWith answers a client that speaks no version the host does, and closes the
 // connection once the answer has left (AHP core, 4.2, 4).
 func (c *Conn) partWith(id jsonrpc.ID, err error) jsonrpc.Reply {
-	if c.send(jsonrpc.AppendError(nil, id, c.h.mapError(err))) == nil {
+	if c.send(jsonrpc.AppendError(nil, id, c.mapError(err))) == nil {
 		c.failAfterFlush(CloseVersion, nil)
 	}
 	return jsonrpc.Reply{Taken: true}

@@ -264,19 +264,19 @@ func (h *Host) stopFeatures(ctx context.Context, features []Feature) {
 
 // mapError decides what of an error leaves the host: an error of the protocol
 // as it is, anything else as an internal error with an id that the log knows.
-func (h *Host) mapError(err error) *ahp.Error {
+func mapError(err error, log func() *slog.Logger) *ahp.Error {
 	var wire *ahp.Error
 	if errors.As(err, &wire) {
 		return wire
 	}
 	id := rand.Text()[:8]
-	h.log.Error("internal error", "id", id, "err", err)
+	log().Error("internal error", "id", id, "err", err)
 	return jsonrpc.Errorf(jsonrpc.CodeInternal, "internal error; the host's log has it as %s", id)
 }
 
-func (h *Host) panicked(v any, stack []byte) {
+func (h *Host) panicked(v any, stack []byte, log *slog.Logger) {
 	h.metrics.panics.Inc()
-	h.log.Error("panic in a handler", "panic", fmt.Sprint(v), "stack", string(stack))
+	log.Error("panic in a handler", "panic", fmt.Sprint(v), "stack", string(stack))
 }
 
 // recovered contains a panic of a feature outside of a request.

@@ -36,7 +36,7 @@ func (c *Conn) reconnect(m jsonrpc.Message) jsonrpc.Reply {
 		}
 	})
 	h.metrics.reconnects.WithLabelValues(plan.kind()).Inc()
-	h.log.Debug("client reconnected", "conn", c.id, "client", p.ClientID, "by", plan.kind())
+	c.logger().Debug("client reconnected", "by", plan.kind(), "transport", c.t.Kind(), "remote", c.t.RemoteAddr())
 	return jsonrpc.Reply{Taken: true}
 }
 

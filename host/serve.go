@@ -43,7 +43,7 @@ func (h *Host) open(ctx context.Context, t transport.Conn, p Principal) (*Conn, 
 	c.out = newOutbox(h, func() { c.fail(CloseOverflow, nil) })
 	c.rpc = jsonrpc.NewConn(c.ctx, jsonrpc.Options{
 		Send: c.send, Urgent: c.sendUrgent, Handler: (*handler)(c),
-		MaxInFlight: h.limits.RequestsInFlight, MapError: h.mapError, OnPanic: h.panicked,
+		MaxInFlight: h.limits.RequestsInFlight, MapError: c.mapError, OnPanic: c.panicked,
 	})
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,7 +81,7 @@ func (c *Conn) ended() error {
 	if errors.As(cause, &closed) {
 		c.h.metrics.closes.WithLabelValues(string(closed.cause)).Inc()
 	}
-	c.h.log.Debug("connection ended", "conn", c.id, "client", c.ClientID(), "cause", cause)
+	c.logEnd(cause)
 	return cause
 }
 

@@ -125,7 +125,7 @@ func (c *Conn) answerLocked(id jsonrpc.ID, result func() ([]byte, error), releas
 	render := func() []byte {
 		body, err := result()
 		if err != nil {
-			return jsonrpc.AppendError(nil, id, c.h.mapError(err))
+			return jsonrpc.AppendError(nil, id, c.mapError(err))
 		}
 		return jsonrpc.AppendResult(make([]byte, 0, len(body)+64), id, body)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/internal/metric"
 	"github.com/causeway-ahp/causeway/journal"
 	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/causeway-ahp/causeway/transport"
@@ -39,16 +40,20 @@ type Conn struct {
 	speaks   atomic.Uint32          // the client\'s compat.Dialect
 	quotedID atomic.Pointer[[]byte] // the client's id as JSON, once somebody asked
 
-	readMethod string  // the reader's: the method of the last message that had a known one
-	readKind   int     // the reader's: where that stands among the kinds
-	wroteKind  int     // the writer's: the kind of the last message
-	echoes     []int64 // the writer's: when the dispatches came whose echoes are being written
+	// The writer's: what it needs for every batch stands together.
+	echoes    []int64 // when the dispatches came whose echoes are being written
+	wroteKind int     // the kind of the last message that was written
+	sentRun   metric.Run
+	frames    frameBuffer
+	loops     loops // of the goroutines but the reader; anybody's
 
-	frames  frameBuffer // the writer's
-	loops   loops       // of its goroutines but the reader
-	reading []byte      // the reader's: the message it is handling
-	spent   bool        // the reader's: nothing of that message is kept
-	joined  int64       // the reader's: bytes in all reassembly buffers
+	// The reader's.
+	reading    []byte // the message it is handling
+	spent      bool   // nothing of that message is kept
+	joined     int64  // bytes in all reassembly buffers
+	received   metric.Run
+	readKind   int    // where readMethod stands among the kinds
+	readMethod string // the method of the last message that had a known one
 }
 
 // ID identifies the connection in logs; it is never used again.

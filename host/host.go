@@ -135,7 +135,7 @@ func (h *Host) start(past *journal.Recovery) error {
 			return fmt.Errorf("register feature: %w", err)
 		}
 	}
-	h.traffic = newTraffic(h.registry)
+	h.traffic = newTraffic(h, h.registry)
 	h.metrics.registry.MustRegister(h.traffic.in, h.traffic.out, newGauges(h))
 	h.observers.list, h.observers.moved = h.registry.observers, make(chan struct{})
 	if err := h.encodeMembers(); err != nil {

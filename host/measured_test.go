@@ -135,8 +135,7 @@ func TestTrafficIsCountedByKind(t *testing.T) {
 
 // Every kind of message the host makes is recognised by how it begins.
 func TestKindsOfWhatIsSent(t *testing.T) {
-	r := newRegistry()
-	traffic := newTraffic(r)
+	traffic := newTraffic(nil, newRegistry())
 	for msg, want := range map[string]string{
 		`{"jsonrpc":"2.0","method":"action","params":{}}`:                   "action",
 		`{"jsonrpc":"2.0","method":"actions","params":{}}`:                  kindOther,

@@ -75,6 +75,7 @@ func (h *Host) forgetConn(c *Conn) {
 func (c *Conn) ended() error {
 	cause := context.Cause(c.ctx)
 	c.rpc.Close(cause)
+	c.endCounts()
 	c.leave()
 	c.out.close()
 	var closed *closedError
@@ -99,7 +100,7 @@ func (c *Conn) readLoop() {
 		c.reading = data
 		size := len(data)
 		if c.deaf.Load() {
-			c.h.traffic.in.Add(c.id, c.h.traffic.inOther, 1, size)
+			c.received.Add(c.h.traffic.in, c.h.traffic.inOther, 1, size)
 			c.h.metrics.dropped.WithLabelValues("ending").Inc()
 			continue
 		}

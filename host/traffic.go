@@ -46,17 +46,19 @@ var (
 	}
 )
 
-func newTraffic(r *Registry) *traffic {
+func newTraffic(h *Host, r *Registry) *traffic {
 	receives := slices.Concat(hostReceives, slices.Collect(maps.Keys(r.requests)), slices.Collect(maps.Keys(r.notifications)))
 	t := &traffic{
 		in: metric.NewTable(
 			namespace+"_messages_received_total", "Messages received, by method or kind.",
 			namespace+"_received_bytes_total", "Bytes of messages received, by method or kind.",
-			closedSet(receives, kindResponse, kindMalformed, kindOther)),
+			closedSet(receives, kindResponse, kindMalformed, kindOther),
+			h.runs(func(c *Conn) *metric.Run { return &c.received })),
 		out: metric.NewTable(
 			namespace+"_messages_sent_total", "Messages sent, by method or kind.",
 			namespace+"_sent_bytes_total", "Bytes of messages sent, by method or kind.",
-			closedSet(hostSends, kindResponse, kindOther)),
+			closedSet(hostSends, kindResponse, kindOther),
+			h.runs(func(c *Conn) *metric.Run { return &c.sentRun })),
 	}
 	t.inResponse, _ = t.in.Index(kindResponse)
 	t.inMalformed, _ = t.in.Index(kindMalformed)
@@ -67,6 +69,18 @@ func newTraffic(r *Registry) *traffic {
 		t.heads = append(t.heads, []byte(notificationHead+t.out.Name(i)+`"`))
 	}
 	return t
+}
+
+// runs visits what the connections count at the moment.
+func (h *Host) runs(of func(*Conn) *metric.Run) func(each func(*metric.Run)) {
+	return func(each func(*metric.Run)) {
+		h.mu.Lock()
+		conns := h.connsLocked()
+		h.mu.Unlock()
+		for _, c := range conns {
+			each(of(c))
+		}
+	}
 }
 
 // closedSet is the sorted set of methods, and the kinds behind it.
@@ -100,7 +114,7 @@ func (c *Conn) countReceived(size int) {
 		}
 		c.readKind, c.readMethod = i, method
 	}
-	t.in.Add(c.id, i, 1, size)
+	c.received.Add(t.in, i, 1, size)
 }
 
 // countSent counts what was written, one run of the same kind at a time. It is the
@@ -111,7 +125,7 @@ func (c *Conn) countSent(batch [][]byte) {
 		if !bytes.HasPrefix(msg, t.heads[kind]) {
 			if next := t.kindOf(msg); next != kind {
 				if n > 0 {
-					t.out.Add(c.id, kind, n, size)
+					c.sentRun.Add(t.out, kind, n, size)
 				}
 				kind, n, size = next, 0, 0
 			}
@@ -119,8 +133,17 @@ func (c *Conn) countSent(batch [][]byte) {
 		n++
 		size += len(msg)
 	}
-	t.out.Add(c.id, kind, n, size)
-	c.wroteKind = kind
+	c.sentRun.Add(t.out, kind, n, size)
+	if kind != c.wroteKind {
+		c.wroteKind = kind
+	}
+}
+
+// endCounts hands over what the connection has counted. Nothing is read or written any
+// more.
+func (c *Conn) endCounts() {
+	c.received.End(c.h.traffic.in)
+	c.sentRun.End(c.h.traffic.out)
 }
 
 // kindOf tells what a message is that was made here. Requests have numbers for ids

@@ -3,7 +3,6 @@ package metric
 import (
 	"maps"
 	"math"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -78,58 +77,114 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// What many count at a time is all there in the end.
-func TestTableLosesNothing(t *testing.T) {
-	const each, who = 1000, 2*shards + 1
-	table := NewTable("x_total", "x", "x_bytes_total", "x", []string{"a", "b", "other"})
-	var counting sync.WaitGroup
-	for shard := range uint64(who) {
-		counting.Go(func() {
-			for range each {
-				table.Add(shard, 1, 2, 10)
-			}
-		})
+// tally is a table with the runs that count for it.
+type tally struct {
+	*Table
+	runs []*Run
+}
+
+func newTally(runs int, names ...string) *tally {
+	c := &tally{}
+	for range runs {
+		c.runs = append(c.runs, new(Run))
 	}
-	counting.Wait()
-	if n, bytes := table.Sum(1); n != 2*each*who || bytes != 10*each*who {
-		t.Errorf("counted %d with %d bytes, want %d with %d", n, bytes, 2*each*who, 10*each*who)
-	}
-	for i := range 3 {
-		if n, _ := table.Sum(i); i != 1 && n != 0 {
-			t.Errorf("counted %d under %s", n, table.Name(i))
+	c.Table = NewTable("x_total", "x", "x_bytes_total", "x", names, func(each func(*Run)) {
+		for _, r := range c.runs {
+			each(r)
 		}
-	}
+	})
+	return c
+}
+
+// show reads the numbers and the bytes by name.
+func (c *tally) show(t testing.TB) (numbers, bytes map[string]float64) {
+	t.Helper()
 	r := prometheus.NewPedanticRegistry()
-	r.MustRegister(table)
+	r.MustRegister(c)
 	families, err := r.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range families {
-		if len(f.GetMetric()) != 3 {
-			t.Errorf("%s has %d names, want 3: also those that were never counted", f.GetName(), len(f.GetMetric()))
+	read := func(i int) map[string]float64 {
+		values := make(map[string]float64)
+		for _, m := range families[i].GetMetric() {
+			values[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
 		}
+		return values
 	}
-	if _, ok := table.Index("nobody"); ok {
+	return read(1), read(0)
+}
+
+// The table has what was counted, whatever the order of names, however much at a time,
+// and whichever runs have ended.
+func TestTableModel(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	rapid.Check(t, func(rt *rapid.T) {
+		c := newTally(3, names...)
+		numbers, bytes := map[string]float64{"a": 0, "b": 0, "c": 0}, map[string]float64{"a": 0, "b": 0, "c": 0}
+		rt.Repeat(map[string]func(*rapid.T){
+			"add": func(rt *rapid.T) {
+				run := rapid.SampledFrom(c.runs).Draw(rt, "run")
+				i := rapid.IntRange(0, 2).Draw(rt, "name")
+				n := rapid.SampledFrom([]int{1, 2, 65_536, 1<<19 - 1}).Draw(rt, "n")
+				size := rapid.SampledFrom([]int{0, 200, 256 << 20, 1<<35 - 1}).Draw(rt, "bytes")
+				run.Add(c.Table, i, n, size)
+				numbers[names[i]] += float64(n)
+				bytes[names[i]] += float64(size)
+			},
+			"end": func(rt *rapid.T) { rapid.SampledFrom(c.runs).Draw(rt, "run").End(c.Table) },
+			"": func(rt *rapid.T) {
+				if n, b := c.show(t); !maps.Equal(n, numbers) || !maps.Equal(b, bytes) {
+					rt.Fatalf("shows %v and %v, want %v and %v", n, b, numbers, bytes)
+				}
+			},
+		})
+	})
+}
+
+// What many count at a time is all there in the end, and never falls meanwhile.
+func TestTableLosesNothing(t *testing.T) {
+	const each = 3000
+	c := newTally(5, "a", "b", "other")
+	var counting sync.WaitGroup
+	for _, run := range c.runs {
+		counting.Go(func() {
+			for i := range each {
+				run.Add(c.Table, i%2, 2, 10)
+			}
+		})
+	}
+	last := 0.0
+	for want := float64(each * len(c.runs)); last < want; {
+		n, _ := c.show(t)
+		if n["a"] < last || n["a"] > want {
+			t.Fatalf("%v counted after %v, of %v", n["a"], last, want)
+		}
+		last = n["a"]
+	}
+	counting.Wait()
+	n, bytes := c.show(t)
+	want := float64(each * len(c.runs))
+	if n["a"] != want || n["b"] != want || n["other"] != 0 || bytes["b"] != 5*want {
+		t.Errorf("counted %v with %v, want %v of a and of b", n, bytes, want)
+	}
+	if _, ok := c.Index("nobody"); ok {
 		t.Error("a name that the table does not have was found")
 	}
 }
 
 func TestCountingAllocatesNothing(t *testing.T) {
-	table, h := NewTable("x_total", "x", "y_total", "y", []string{"a"}), Durations("z_seconds", "z")
-	if n := testing.AllocsPerRun(100, func() { table.Add(3, 0, 1, 1); h.Observe(5) }); n != 0 {
+	c, h := newTally(1, "a", "b"), Durations("z_seconds", "z")
+	i := 0
+	if n := testing.AllocsPerRun(100, func() { i++; c.runs[0].Add(c.Table, i%2, 1, 1); h.Observe(5) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
 
-func BenchmarkTable(b *testing.B) {
-	var names []string
-	for i := range 40 {
-		names = append(names, strconv.Itoa(i))
-	}
-	table := NewTable("x_total", "x", "y_total", "y", names)
+func BenchmarkRun(b *testing.B) {
+	c := newTally(1, "a", "b")
 	for b.Loop() {
-		table.Add(3, 7, 1, 200)
+		c.runs[0].Add(c.Table, 1, 1, 200)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/causeway-ahp/causeway/notify"
@@ -47,7 +46,7 @@ func TestStoreFails(t *testing.T) {
 	defer func() {
 		store.broken.Store(false)
 		l.close(errShutdown)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 		defer cancel()
 		if err := e.Shutdown(ctx); err != nil {
 			t.Error(err)

@@ -23,7 +23,7 @@ import (
 
 // patience is what a test waits at most for another goroutine. It decides nothing but
 // how a broken test ends.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // tools are those of the SDK server in these tests.
 type tools struct {
@@ -111,7 +111,7 @@ func (w *httpWorld) gateway(upstream string, e *notify.Engine) string {
 	front := httptest.NewServer(OnlyLocal(h))
 	w.t.Cleanup(func() {
 		front.CloseClientConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		h.Shutdown(ctx)
 		front.Close()
@@ -286,10 +286,10 @@ func forEachEra(t *testing.T, test func(t *testing.T, w *httpWorld, e era)) {
 	}
 }
 
-// TestHTTPAcknowledgedFirst is row 1 and 3 of the acceptance tests: literal shapes over
+// TestAcceptance03AcknowledgedBeforeTheToolStarts is rows 1 and 3 of the acceptance tests: literal shapes over
 // HTTP, a text for an id, the acknowledgement before the tool starts and before the
 // result, also before a server that answers without streams.
-func TestHTTPAcknowledgedFirst(t *testing.T) {
+func TestAcceptance03AcknowledgedBeforeTheToolStarts(t *testing.T) {
 	forEachEra(t, func(t *testing.T, w *httpWorld, e era) {
 		c := w.talk(e, w.url)
 		s := readEvents(t, c.post(t.Context(), callMessage(`"123"`, "wait", `{}`, `{}`, "completed")))
@@ -311,9 +311,9 @@ func TestHTTPAcknowledgedFirst(t *testing.T) {
 	})
 }
 
-// TestHTTPUnaware is row 4: whoever does not use the feature gets what the server itself
+// TestAcceptance04NothingChangesForTheUnaware is row 4: whoever does not use the feature gets what the server itself
 // would have answered, status and headers included, but for the capability.
-func TestHTTPUnaware(t *testing.T) {
+func TestAcceptance04NothingChangesForTheUnaware(t *testing.T) {
 	messages := []string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`,
 		`{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"echo","arguments":{"text":"\u00e9 <&>"}}}`,
@@ -378,9 +378,9 @@ func TestHTTPCapability(t *testing.T) {
 	})
 }
 
-// TestHTTPRefused is row 2 over HTTP: the status is 400 in the stateless era, nothing
+// TestAcceptance02HTTPRefusesTheWholeCall is row 2 over HTTP: the status is 400 in the stateless era, nothing
 // is acknowledged, and the tool has not run.
-func TestHTTPRefused(t *testing.T) {
+func TestAcceptance02HTTPRefusesTheWholeCall(t *testing.T) {
 	forEachEra(t, func(t *testing.T, w *httpWorld, e era) {
 		c := w.talk(e, w.url)
 		m := callMessage(`1`, "wait", `{}`, `{}`, "completed")
@@ -408,10 +408,10 @@ func TestHTTPRefused(t *testing.T) {
 	})
 }
 
-// TestHTTPClientGone is row 6: a client that breaks off its stream leaves its call
+// TestAcceptance06HTTPClientGone is row 6: a client that breaks off its stream leaves its call
 // running, and the webhook gets the outcome; with onDisconnect cancel it is cancelled,
 // at the server too.
-func TestHTTPClientGone(t *testing.T) {
+func TestAcceptance06HTTPClientGone(t *testing.T) {
 	forEachEra(t, func(t *testing.T, w *httpWorld, e era) {
 		c := w.talk(e, w.url)
 		for _, mode := range []string{"detach", "cancel"} {
@@ -438,9 +438,9 @@ func TestHTTPClientGone(t *testing.T) {
 	})
 }
 
-// TestHTTPResume is row 24: a client of a session whose stream breaks takes it up again,
+// TestAcceptance24ResumedStreamSeesBothAgain is row 24: a client of a session whose stream breaks takes it up again,
 // sees the acknowledgement and the result, and causes no second delivery.
-func TestHTTPResume(t *testing.T) {
+func TestAcceptance24ResumedStreamSeesBothAgain(t *testing.T) {
 	e := eras[0]
 	w := newHTTPWorld(t, e, notify.Options{})
 	c := w.talk(e, w.url)

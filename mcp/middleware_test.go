@@ -39,7 +39,7 @@ func receiver(fail func(error)) (url string, bodies <-chan string, engine *notif
 		fail(err)
 	}
 	return hook.URL, got, engine, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := engine.Shutdown(ctx); err != nil {
 			fail(err)
@@ -122,7 +122,7 @@ func TestMiddleware(t *testing.T) {
 		if !strings.HasPrefix(body, `{"type":"mcp.tool_call.completed"`) {
 			t.Errorf("told %s", body)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the webhook was not told")
 	}
 	if err := session.Wait(); err != nil {

@@ -82,7 +82,7 @@ func victim(plan string) (err error) {
 	}
 	notify.OnCrashPoint(k.at)
 	notify.HurrySchedule()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	store, err := sqlite.Open(ctx, filepath.Join(k.order.Dir, "notify.db"))
 	if err != nil {

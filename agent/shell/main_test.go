@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	code := m.Run()
-	if stack := leaked(2 * time.Second); code == 0 && stack != "" {
+	if stack := leaked(time.Minute); code == 0 && stack != "" {
 		fmt.Fprintln(os.Stderr, "goroutine left behind:\n"+stack)
 		code = 1
 	}
@@ -48,7 +48,7 @@ func leaked(limit time.Duration) string {
 		if stack == "" || time.Now().After(deadline) {
 			return stack
 		}
-		runtime.Gosched()
+		time.Sleep(time.Millisecond)
 	}
 }
 

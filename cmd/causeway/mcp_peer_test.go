@@ -186,10 +186,10 @@ func dataDirOf(t *testing.T) string {
 	return dir
 }
 
-// TestMCPPeersNoticeNothing: to the official client the server behind the gateway is the
+// TestAcceptance17PeersNoticeNothing: to the official client the server behind the gateway is the
 // server itself: tools, results, progress, cancellation, sampling, prompts, resources and
 // errors, over stdio and HTTP (tool-call notifications, 14, 4 and 17).
-func TestMCPPeersNoticeNothing(t *testing.T) {
+func TestAcceptance17PeersNoticeNothing(t *testing.T) {
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()
@@ -228,9 +228,9 @@ func TestMCPPeersAreTold(t *testing.T) {
 	}
 }
 
-// TestMCPClientLeaves: the official client closes its connection, and over stdio ends its
+// TestAcceptance25ClientLeaves: the official client closes its connection, and over stdio ends its
 // server by force, in the middle of a call; the webhook is told all the same.
-func TestMCPClientLeaves(t *testing.T) {
+func TestAcceptance25ClientLeaves(t *testing.T) {
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
 			t.Parallel()

@@ -69,7 +69,7 @@ func TestScripts(t *testing.T) {
 }
 
 // scriptWait is what a script waits for another process at most.
-const scriptWait = 20 * time.Second
+const scriptWait = time.Minute
 
 func scriptArgs(ts *testscript.TestScript, neg bool, args []string, atLeast int) {
 	if neg || len(args) < atLeast {

@@ -82,7 +82,7 @@ func newWorldOf(t *testing.T, o Options, of host.Options, w *world) *world {
 		})
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
 		if err := w.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)

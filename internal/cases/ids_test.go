@@ -29,7 +29,7 @@ func door(t *testing.T) string {
 		}
 	})
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := e.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)

@@ -6,7 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strconv"
@@ -162,20 +165,39 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestMetricsFollowTheConventions holds names, units and help texts against the rules
-// 'promtool check metrics' goes by.
+// TestMetricsFollowTheConventions holds what is shown, as text, against the rules of
+// Prometheus for names, units and help texts: by the library's lint, and by promtool
+// where that is installed.
 func TestMetricsFollowTheConventions(t *testing.T) {
-	families, err := builtServer(t, serveOptions{}).host.Metrics().Gather()
-	if err != nil {
-		t.Fatal(err)
+	s := builtServer(t, serveOptions{})
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/metrics", nil)
+	r.Header.Set("Authorization", "Bearer "+s.token)
+	answer := httptest.NewRecorder()
+	s.endpoint.ServeHTTP(answer, r)
+	text := answer.Body.String()
+	if answer.Code != http.StatusOK || !strings.Contains(text, "\n# TYPE causeway_connections gauge\n") {
+		t.Fatalf("got %d %.300s", answer.Code, text)
 	}
-	problems, err := promlint.NewWithMetricFamilies(families).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range problems {
-		if !strings.HasPrefix(p.Metric, "go_") { // the library's own
-			t.Errorf("%s: %s", p.Metric, p.Text)
+	t.Run("lint", func(t *testing.T) {
+		problems, err := promlint.New(strings.NewReader(text)).Lint()
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		for _, p := range problems {
+			if !strings.HasPrefix(p.Metric, "go_") { // the library's own
+				t.Errorf("%s: %s", p.Metric, p.Text)
+			}
+		}
+	})
+	t.Run("promtool", func(t *testing.T) {
+		tool, err := exec.LookPath("promtool")
+		if err != nil {
+			t.Skip("promtool is not installed; the same rules are checked by the library")
+		}
+		cmd := exec.CommandContext(t.Context(), tool, "check", "metrics")
+		cmd.Stdin = strings.NewReader(text)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
 }

@@ -49,6 +49,7 @@ var (
 	decide   atomic.Pointer[Decide]
 
 	base    uintptr // the operating system's file system
+	own     uintptr // this one
 	methods sync.Map
 	paths   sync.Map // of open files
 )
@@ -58,6 +59,15 @@ var (
 func Use(d Decide) {
 	register.Do(install)
 	decide.Store(&d)
+}
+
+// Everywhere is Use, also for files that are opened from now on without naming a file
+// system: those of a whole program.
+func Everywhere(d Decide) {
+	Use(d)
+	if rc := sqlite3.Xsqlite3_vfs_register(libc.NewTLS(), own, 1); rc != 0 {
+		panic("faultfs: cannot be registered")
+	}
 }
 
 func ask(op Op, path string) int32 {
@@ -82,7 +92,7 @@ func install() {
 	if err != nil {
 		panic(err)
 	}
-	own := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(sqlite3.Tsqlite3_vfs{})))
+	own = libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(sqlite3.Tsqlite3_vfs{})))
 	*at[sqlite3.Tsqlite3_vfs](own) = *at[sqlite3.Tsqlite3_vfs](base)
 	v := at[sqlite3.Tsqlite3_vfs](own)
 	v.FzName, v.FpNext, v.FxOpen = name, 0, code(open)

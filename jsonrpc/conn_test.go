@@ -261,3 +261,29 @@ func TestResultsAndErrorsOnTheWire(t *testing.T) {
 		})
 	}
 }
+
+// TestReceived: the read loop learns what it has just received, also when that was
+// nothing.
+func TestReceived(t *testing.T) {
+	c := NewConn(t.Context(), Options{Send: func([]byte) error { return nil }})
+	defer c.Close(nil)
+	for _, tt := range []struct {
+		msg    string
+		kind   Kind
+		method string
+	}{
+		{`{"jsonrpc":"2.0","method":"a"}`, KindNotification, "a"},
+		{`{"jsonrpc":"2.0","id":1,"method":"b"}`, KindRequest, "b"},
+		{`{"jsonrpc":"2.0","id":1,"result":null}`, KindResponse, ""},
+		{`{"jsonrpc":"2.0","id":1,"method":7}`, 0, ""},
+		{`{`, 0, ""},
+		{`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":1}}`, KindNotification, MethodCancel},
+	} {
+		if err := c.Receive([]byte(tt.msg)); err != nil {
+			t.Fatal(err)
+		}
+		if kind, method := c.Received(); kind != tt.kind || method != tt.method {
+			t.Errorf("%s: received a %v of %q, want %v of %q", tt.msg, kind, method, tt.kind, tt.method)
+		}
+	}
+}

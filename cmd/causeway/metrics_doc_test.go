@@ -165,6 +165,28 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
+// TestOperatorsPageNamesRealMetrics holds the alerts and samples of docs/OPERATING.md
+// against what there is.
+func TestOperatorsPageNamesRealMetrics(t *testing.T) {
+	page, err := os.ReadFile("../../docs/OPERATING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := make(map[string]bool)
+	for _, d := range metricsOf(t, builtServer(t, serveOptions{}).host.Metrics()) {
+		known[d.name] = true
+	}
+	names := regexp.MustCompile(`causeway_[a-z_]+`).FindAllString(string(page), -1)
+	if len(names) < 5 {
+		t.Fatalf("the page names %d metrics", len(names))
+	}
+	for _, name := range names {
+		if !known[strings.TrimSuffix(name, "_bucket")] {
+			t.Errorf("%s does not exist", name)
+		}
+	}
+}
+
 // TestMetricsFollowTheConventions holds what is shown, as text, against the rules of
 // Prometheus for names, units and help texts: by the library's lint, and by promtool
 // where that is installed.

@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -18,6 +19,7 @@ type dispatcher struct {
 	mu     sync.Mutex
 	queue  *queue
 	active map[string]bool // deliveries being attempted
+	late   []*delivery     // claimed again while their last attempt was still active
 	claim  time.Time       // when the store is to be looked at
 	parked []parked        // to be given back to the store
 }
@@ -63,7 +65,14 @@ func (x *dispatcher) offer(d *delivery) {
 	x.poke()
 }
 
+// addLocked queues a delivery. One whose last attempt is recorded but has not come
+// back may be due already: the machine slept, or its next route is to be tried at
+// once. The queue still holds it as being in flight, so it waits for that.
 func (x *dispatcher) addLocked(d *delivery, now time.Time) {
+	if x.active[d.ID] {
+		x.late = append(x.late, d)
+		return
+	}
 	for _, en := range x.queue.evict(1) {
 		x.parked = append(x.parked, parked{en.id, now.Add(time.Minute)})
 		x.e.metrics.parked.Inc()
@@ -149,12 +158,23 @@ func (x *dispatcher) try(en entry, h health) {
 	} else if !sent {
 		x.queue.withdrawn(en, h, now)
 	}
-	for _, d := range again {
+	for _, d := range append(again, x.lateLocked(en.id)...) {
 		x.addLocked(d, now)
 	}
 	x.mu.Unlock()
 	x.rescue(stranded)
 	x.poke()
+}
+
+// lateLocked takes what was claimed again while a delivery was being attempted.
+func (x *dispatcher) lateLocked(id string) (list []*delivery) {
+	x.late = slices.DeleteFunc(x.late, func(d *delivery) bool {
+		if d.ID == id {
+			list = append(list, d)
+		}
+		return d.ID == id
+	})
+	return list
 }
 
 // rescue lets what waits for a target that has just been found dead go

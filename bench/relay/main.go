@@ -29,7 +29,7 @@ import (
 
 func main() {
 	quick := flag.Bool("quick", false, "measure little")
-	rounds := flag.Int("rounds", 5, "how often each measurement is made; the best counts")
+	rounds := flag.Int("rounds", 5, "how often each measurement is made; the median counts")
 	asJSON := flag.Bool("json", false, "print each figure as a JSON object")
 	flag.Parse()
 	if err := run(context.Background(), *quick, *rounds, *asJSON); err != nil {
@@ -60,6 +60,7 @@ func run(ctx context.Context, quick bool, rounds int, asJSON bool) (err error) {
 		scale = 100
 	}
 	r := measure.NewReport("client services beside " + peer.Name)
+	r.Section("Client services")
 	say := func(name string) { fmt.Fprintln(os.Stderr, "measuring", name) }
 	if err := relaybench.Compare(ctx, ours, peer, rounds, scale, r, say); err != nil {
 		return err

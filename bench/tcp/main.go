@@ -22,7 +22,7 @@ import (
 
 func main() {
 	role := flag.String("role", "", "what this process is for another one")
-	rounds := flag.Int("rounds", 3, "how often each measurement is made; the best counts")
+	rounds := flag.Int("rounds", 3, "how often each measurement is made; the median counts")
 	mib := flag.Int64("mib", 512, "MiB that each measurement of throughput moves")
 	asJSON := flag.Bool("json", false, "print each figure as a JSON object")
 	flag.Parse()
@@ -66,6 +66,7 @@ func run(ctx context.Context, rounds int, bytes int64, asJSON bool) error {
 		peers = append(peers, p)
 	}
 	r := measure.NewReport("")
+	r.Section("Forwarded ports")
 	for _, m := range measurements(bytes) {
 		values, err := inTurns(ctx, peers, rounds, m)
 		if err != nil {
@@ -82,30 +83,33 @@ func run(ctx context.Context, rounds int, bytes int64, asJSON bool) error {
 // measurement is one number of a peer.
 type measurement struct {
 	name, unit string
-	more       bool // more is better
-	goals      map[string]string
+	goals      map[string]measure.Goal
 	take       func(ctx context.Context, addr string) (float64, error)
 }
 
 func measurements(bytes int64) []measurement {
 	var all []measurement
 	for _, streams := range []int{1, 8} {
-		goals := map[string]string{"yamux": ">= 1.0 x yamux"}
+		goals := map[string]measure.Goal{"yamux": ">= 1.0 x yamux"}
 		if streams == 1 {
-			goals = map[string]string{"yamux": ">= 1.2 x yamux", "ssh -L": ">= 1.0 x ssh"}
+			goals = map[string]measure.Goal{"yamux": ">= 1.2 x yamux", "ssh -L": ">= 1.0 x ssh"}
 		}
 		all = append(all,
-			measurement{fmt.Sprintf("%d streams down", streams), "MiB/s", true, goals, func(ctx context.Context, addr string) (float64, error) {
+			measurement{tcpbench.Streams(streams) + " down", "MiB/s", goals, func(ctx context.Context, addr string) (float64, error) {
 				v, err := tcpbench.Download(ctx, addr, streams, bytes/int64(streams))
 				return v / (1 << 20), err
 			}},
-			measurement{fmt.Sprintf("%d streams up", streams), "MiB/s", true, goals, func(ctx context.Context, addr string) (float64, error) {
+			measurement{tcpbench.Streams(streams) + " up", "MiB/s", goals, func(ctx context.Context, addr string) (float64, error) {
 				v, err := tcpbench.Upload(ctx, addr, streams, bytes/int64(streams))
 				return v / (1 << 20), err
 			}})
 	}
 	for _, p := range []float64{0.5, 0.99} {
-		all = append(all, measurement{fmt.Sprintf("connect and first byte, p%.0f", 100*p), "us", false, nil, func(ctx context.Context, addr string) (float64, error) {
+		var goals map[string]measure.Goal
+		if p == 0.99 {
+			goals = map[string]measure.Goal{"ssh -L": "<= 2,000 us"}
+		}
+		all = append(all, measurement{fmt.Sprintf("connect and first byte, p%.0f", 100*p), "us", goals, func(ctx context.Context, addr string) (float64, error) {
 			times, err := tcpbench.FirstByte(ctx, addr, 500)
 			return float64(measure.Percentile(times, p).Nanoseconds()) / 1000, err
 		}})
@@ -113,9 +117,10 @@ func measurements(bytes int64) []measurement {
 	return all
 }
 
-// inTurns measures every peer rounds times, in turns, and returns the best of each.
-func inTurns(ctx context.Context, peers []*peer, rounds int, m measurement) ([]float64, error) {
-	best := make([]float64, len(peers))
+// inTurns measures every peer rounds times, in turns.
+func inTurns(ctx context.Context, peers []*peer, rounds int, m measurement) ([]measure.Rounds, error) {
+	all := make([]measure.Rounds, len(peers))
+	fmt.Fprintln(os.Stderr, "measuring", m.name)
 	for range rounds {
 		for n, p := range peers {
 			if p.absent != "" {
@@ -125,23 +130,16 @@ func inTurns(ctx context.Context, peers []*peer, rounds int, m measurement) ([]f
 			if err != nil {
 				return nil, fmt.Errorf("%s, %s: %w", p.name, m.name, err)
 			}
-			if best[n] == 0 || m.more == (v > best[n]) {
-				best[n] = v
-			}
-			fmt.Fprintf(os.Stderr, "%-12s %-32s %s %s\n", p.name, m.name, measure.Number(v), m.unit)
+			all[n] = append(all[n], v)
 		}
 	}
-	return best, nil
+	return all, nil
 }
 
 // report puts the first peer, which is ours, beside each of the others.
-func report(r *measure.Report, peers []*peer, m measurement, values []float64) {
+func report(r *measure.Report, peers []*peer, m measurement, values []measure.Rounds) {
 	for n, p := range peers[1:] {
-		f := measure.Figure{Name: m.name, Value: values[0], Unit: m.unit, Goal: m.goals[p.name], Peer: p.name, Note: p.absent}
-		if i := n + 1; values[i] > 0 {
-			f.Ratio = values[0] / values[i]
-			f.Note = measure.Number(values[i]) + " " + m.unit
-		}
-		r.Add(f)
+		f := measure.Figure{Name: m.name, Unit: m.unit, Goal: m.goals[p.name]}
+		r.Add(f.Over(values[0]).Beside(p.name, values[n+1], p.absent))
 	}
 }

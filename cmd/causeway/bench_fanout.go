@@ -68,17 +68,10 @@ func newAudience(ctx context.Context, clients int) (*audience, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &audience{h: h, chat: ahp.ChatPrefix + "bench", reached: make(chan struct{}, 1)}
-	now := host.Now()
-	state := &ahp.ChatState{ChatHeader: &ahp.ChatHeader{ChatInfo: ahp.ChatInfo{Resource: a.chat, Status: ahp.StatusIdle, ModifiedAt: now}}}
-	if err := h.Create(ahp.SessionPrefix+"bench", &ahp.SessionState{Provider: "bench", Lifecycle: ahp.LifecycleReady}, ""); err != nil {
+	a := &audience{h: h, reached: make(chan struct{}, 1)}
+	if a.chat, err = newBenchChat(h, "bench"); err != nil {
 		return nil, err
 	}
-	if err := h.Create(a.chat, state, ahp.SessionPrefix+"bench"); err != nil {
-		return nil, err
-	}
-	h.Apply(a.chat, &ahp.ChatTurnStarted{TurnID: "t", StartedAt: now, Message: ahp.UserMessage("go")})
-	h.Apply(a.chat, &ahp.ChatResponsePart{TurnID: "t", Part: ahp.ResponsePart{Part: &ahp.MarkdownPart{ID: "p"}}})
 	for i := range clients {
 		if err := a.join(ctx, fmt.Sprint("bench-", i)); err != nil {
 			return nil, err
@@ -110,9 +103,27 @@ func (a *audience) await(n int64) {
 	}
 }
 
-func (a *audience) say() {
-	a.h.Apply(a.chat, &ahp.ChatDelta{TurnID: "t", PartID: "p", Content: "some words "})
+// newBenchChat makes a chat whose agent is about to answer, in a session of its own.
+func newBenchChat(h *host.Host, name string) (chat ahp.URI, err error) {
+	session, chat, now := ahp.SessionPrefix+name, ahp.ChatPrefix+name, host.Now()
+	state := &ahp.ChatState{ChatHeader: &ahp.ChatHeader{ChatInfo: ahp.ChatInfo{Resource: chat, Status: ahp.StatusIdle, ModifiedAt: now}}}
+	if err := h.Create(session, &ahp.SessionState{Provider: "bench", Lifecycle: ahp.LifecycleReady}, ""); err != nil {
+		return "", err
+	}
+	if err := h.Create(chat, state, session); err != nil {
+		return "", err
+	}
+	h.Apply(chat, &ahp.ChatTurnStarted{TurnID: "t", StartedAt: now, Message: ahp.UserMessage("go")})
+	h.Apply(chat, &ahp.ChatResponsePart{TurnID: "t", Part: ahp.ResponsePart{Part: &ahp.MarkdownPart{ID: "p"}}})
+	return chat, nil
 }
+
+// sayIn is one word more of that answer.
+func sayIn(h *host.Host, chat ahp.URI) {
+	h.Apply(chat, &ahp.ChatDelta{TurnID: "t", PartID: "p", Content: "some words "})
+}
+
+func (a *audience) say() { sayIn(a.h, a.chat) }
 
 func (a *audience) close(ctx context.Context) error {
 	for _, c := range a.clients {
@@ -126,57 +137,45 @@ func (a *audience) close(ctx context.Context) error {
 // behind it.
 func benchFanout(cmd *cobra.Command, r *measure.Report) error {
 	const subscribers = 1000
-	deliveries := benchRounds(cmd, 1_000_000)
 	a, err := newAudience(cmd.Context(), subscribers)
 	if err != nil {
 		return err
 	}
 	for _, f := range []struct {
-		name, goal string
-		queued     int
+		name   string
+		goal   measure.Goal
+		queued int
+		each   int // deliveries in a round
 	}{
-		{"action to 1,000 subscribers, alone", "<= 5 us", 1},
-		{"action to 1,000 subscribers, 100 queued", "<= 1 us", 100},
+		{"action to 1,000 subscribers, alone", "<= 5 us", 1, 400_000},
+		{"action to 1,000 subscribers, 100 queued", "<= 1 us", 100, 2_000_000},
 	} {
-		measuring(cmd, "%s", f.name)
-		sent, began := a.sum.Load(), measure.CPU()
-		for range deliveries / subscribers / f.queued {
-			for range f.queued {
-				a.say()
-			}
-			sent += int64(subscribers * f.queued)
-			a.await(sent)
+		times := benchAmount(cmd, f.each/subscribers/f.queued)
+		err := benchFigure(cmd, r, measure.Figure{Name: f.name, Unit: "us CPU a delivery", Goal: f.goal}, func() (float64, error) {
+			began := measure.CPU()
+			a.tell(times, f.queued)
+			return perEach(began, times*f.queued*subscribers), nil
+		})
+		if err != nil {
+			return err
 		}
-		each := float64(measure.CPU()-began) / float64(deliveries) / float64(time.Microsecond)
-		r.Add(measure.Figure{Name: f.name, Value: each, Unit: "us CPU a delivery", Goal: f.goal})
 	}
 	return a.close(cmd.Context())
 }
 
-// benchRoute is what a receiver does with an envelope before it reduces it.
-func benchRoute(cmd *cobra.Command, r *measure.Report) error {
-	measuring(cmd, "decoding and routing of an envelope")
-	rounds := benchRounds(cmd, 2_000_000)
-	const chat = "ahp-chat:/0199c1b2-7d4e-7c9a-9d5b-3f1f8a6f2c11"
-	msg := []byte(`{"jsonrpc":"2.0","method":"action","params":{"channel":"` + chat + `","action":{"type":"chat/delta",` +
-		`"turnId":"turn-12","partId":"part-3","content":"some words of an answer "},"serverSeq":123456}}`)
-	channels := map[ahp.URI]int{chat: 1}
-	began, found := measure.CPU(), 0
-	for range rounds {
-		m, err := jsonrpc.Scan(msg)
-		if err != nil {
-			return err
+// tell says something times over, queued words at once, each time to everybody.
+func (a *audience) tell(times, queued int) {
+	sent := a.sum.Load()
+	for range times {
+		for range queued {
+			a.say()
 		}
-		e, err := ahp.ScanEnvelope(m.Params)
-		if err != nil {
-			return err
-		}
-		found += channels[string(e.Channel)]
+		sent += int64(len(a.clients) * queued)
+		a.await(sent)
 	}
-	if found != rounds {
-		return fmt.Errorf("%d of %d envelopes found their channel", found, rounds)
-	}
-	each := float64(measure.CPU()-began) / float64(rounds) / float64(time.Microsecond)
-	r.Add(measure.Figure{Name: "envelope of 270 bytes decoded and routed", Value: each, Unit: "us CPU", Goal: "<= 0.5 us"})
-	return nil
+}
+
+// perEach is the processor time since began for each of n, in microseconds.
+func perEach(began time.Duration, n int) float64 {
+	return microseconds(measure.CPU()-began) / float64(n)
 }

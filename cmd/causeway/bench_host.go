@@ -5,16 +5,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newBenchHost builds 'bench host': what the host costs, in this process.
-func newBenchHost() *cobra.Command {
-	cmd := benchCommand("host", "Fan-out, latency, idle connections, start", func(cmd *cobra.Command, r *measure.Report) error {
-		for _, part := range []func(*cobra.Command, *measure.Report) error{benchFanout, benchRoute, benchLatency, benchIdle, benchStart} {
-			if err := part(cmd, r); err != nil {
-				return err
-			}
+// benchHostAll is what the host costs.
+func benchHostAll(cmd *cobra.Command, r *measure.Report) error {
+	for _, part := range []func(*cobra.Command, *measure.Report) error{
+		benchFanout, benchRoute, benchDelta, benchLatency, benchIdle, benchStart,
+	} {
+		if err := part(cmd, r); err != nil {
+			return err
 		}
-		return nil
-	})
-	cmd.GroupID = ""
-	return cmd
+	}
+	return nil
 }

@@ -8,12 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newBenchRelay builds 'bench relay': messages from a client to another's service,
-// over loopback WebSockets.
-func newBenchRelay() *cobra.Command {
-	return benchCommand("relay", "Notifications and calls to client services", benchRelay)
-}
-
+// benchRelay is messages from a client to another's service, over loopback
+// WebSockets.
 func benchRelay(cmd *cobra.Command, r *measure.Report) error {
 	ctx := cmd.Context()
 	b, err := openBenchHost(ctx)
@@ -24,6 +20,6 @@ func benchRelay(cmd *cobra.Command, r *measure.Report) error {
 	if err != nil {
 		return errors.Join(err, b.close(ctx))
 	}
-	err = relaybench.Compare(ctx, e, nil, 3, benchRounds(cmd, 1000), r, func(name string) { measuring(cmd, "%s", name) })
+	err = relaybench.Compare(ctx, e, nil, 3, benchAmount(cmd, 1000), r, func(name string) { measuring(cmd, "%s", name) })
 	return errors.Join(err, e.Close(), b.close(ctx))
 }

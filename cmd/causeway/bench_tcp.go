@@ -18,13 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// newBenchTCP builds 'bench tcp': a forwarded port, from end to end on loopback.
-func newBenchTCP() *cobra.Command {
-	cmd := benchCommand("tcp", "A forwarded port: throughput, connect and first byte", benchTCP)
-	cmd.GroupID = ""
-	return cmd
-}
-
+// benchTCP is a forwarded port, from end to end on loopback.
 func benchTCP(cmd *cobra.Command, r *measure.Report) error {
 	t, err := openTunnel(cmd.Context())
 	if err != nil {
@@ -37,32 +31,32 @@ func benchTCP(cmd *cobra.Command, r *measure.Report) error {
 func measureTunnel(cmd *cobra.Command, r *measure.Report, addr string) error {
 	ctx := cmd.Context()
 	for _, streams := range []int{1, 8} {
-		size := int64(benchRounds(cmd, 1<<30)) / int64(streams)
+		size := int64(benchAmount(cmd, 1<<30)) / int64(streams)
 		for _, way := range []struct {
 			name string
 			move func(context.Context, string, int, int64) (float64, error)
 		}{{"down", tcpbench.Download}, {"up", tcpbench.Upload}} {
-			measuring(cmd, "%d streams %s", streams, way.name)
-			speed, err := way.move(ctx, addr, streams, size)
+			f := measure.Figure{Name: fmt.Sprintf("%s %s", tcpbench.Streams(streams), way.name), Unit: "MiB/s"}
+			err := benchFigure(cmd, r, f, func() (float64, error) {
+				speed, err := way.move(ctx, addr, streams, size)
+				return speed / (1 << 20), err
+			})
 			if err != nil {
 				return err
 			}
-			r.Add(measure.Figure{Name: fmt.Sprintf("TCP, %d streams %s", streams, way.name), Value: speed / (1 << 20), Unit: "MiB/s"})
 		}
 	}
-	n := benchRounds(cmd, 3000)
+	n := benchAmount(cmd, 2000)
 	measuring(cmd, "connect and first byte of %d connections", n)
-	times, err := tcpbench.FirstByte(ctx, addr, n)
+	rounds, err := benchRounds(cmd, 2, func() ([]float64, error) {
+		times, err := tcpbench.FirstByte(ctx, addr, n)
+		return []float64{microseconds(measure.Percentile(times, 0.5)), microseconds(measure.Percentile(times, 0.99))}, err
+	})
 	if err != nil {
 		return err
 	}
-	for _, p := range []float64{0.5, 0.99} {
-		f := measure.Figure{Name: "TCP, connect and first byte", Value: microseconds(measure.Percentile(times, p)), Unit: fmt.Sprintf("us, p%.0f", 100*p)}
-		if p == 0.99 {
-			f.Goal = "<= 2,000"
-		}
-		r.Add(f)
-	}
+	r.Add(measure.Figure{Name: "connect and first byte, p50", Unit: "us"}.Over(rounds[0]))
+	r.Add(measure.Figure{Name: "connect and first byte, p99", Unit: "us", Goal: "<= 2,000 us"}.Over(rounds[1]))
 	return nil
 }
 

@@ -1,11 +1,12 @@
 package measure
 
 import (
+	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
-	"text/tabwriter"
+	"os/exec"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -14,96 +15,97 @@ import (
 // Figure is one measured number.
 type Figure struct {
 	Name  string  `json:"name"`
-	Value float64 `json:"value"`
+	Value float64 `json:"value"` // the median, where there were rounds
 	Unit  string  `json:"unit"`
-	// Goal is what the number should reach, for people; "" for none.
-	Goal string `json:"goal,omitzero"`
+	// Section groups figures in tables.
+	Section string `json:"section,omitzero"`
+	// Rounds is how often it was measured; Low and High are the extremes.
+	Rounds int     `json:"rounds,omitzero"`
+	Low    float64 `json:"low,omitzero"`
+	High   float64 `json:"high,omitzero"`
+	Goal   Goal    `json:"goal,omitzero"`
+	// Judged is filled in when the figure is written.
+	Judged Verdict `json:"verdict,omitzero"`
 	// Peer names what it was compared with in the same run, and Ratio is our value
-	// over the peer's. An absent peer is named with Ratio 0 and why in Note.
-	Peer  string  `json:"peer,omitzero"`
-	Ratio float64 `json:"ratio,omitzero"`
-	Note  string  `json:"note,omitzero"`
+	// over PeerValue. An absent peer is named with Ratio 0 and why in Note.
+	Peer      string  `json:"peer,omitzero"`
+	PeerValue float64 `json:"peerValue,omitzero"`
+	Ratio     float64 `json:"ratio,omitzero"`
+	Note      string  `json:"note,omitzero"`
 }
 
 // Report collects figures in the order in which they were measured. It is not safe
 // for concurrent use.
 type Report struct {
-	Machine string    `json:"machine"`
+	Machine Machine   `json:"machine"`
 	Version string    `json:"version"`
 	Date    string    `json:"date"` // of the run, YYYY-MM-DD
-	Figures []*Figure `json:"figures"`
+	Figures []*Figure `json:"-"`
+
+	section string
 }
 
 // NewReport begins a report of this machine, now.
 func NewReport(version string) *Report {
-	return &Report{Machine: Machine(), Version: version, Date: time.Now().UTC().Format(time.DateOnly)}
+	return &Report{Machine: ThisMachine(), Version: version, Date: time.Now().UTC().Format(time.DateOnly)}
 }
+
+// Section begins a group of figures.
+func (r *Report) Section(name string) { r.section = name }
 
 // Add appends a figure.
 func (r *Report) Add(f Figure) *Figure {
+	if f.Section == "" {
+		f.Section = r.section
+	}
 	r.Figures = append(r.Figures, &f)
 	return &f
 }
 
-// WriteJSON writes one figure a line, as a JSON object.
+// WriteJSON writes what the report is about as a JSON object on one line, then one
+// figure a line.
 func (r *Report) WriteJSON(w io.Writer) error {
+	if err := writeLine(w, r); err != nil {
+		return err
+	}
 	for _, f := range r.Figures {
-		if err := json.MarshalWrite(w, f); err != nil {
-			return err
-		}
-		if _, err := io.WriteString(w, "\n"); err != nil {
+		f.Judged = f.Verdict()
+		if err := writeLine(w, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// WriteTable writes a table for people, which is Markdown too.
-func (r *Report) WriteTable(w io.Writer) error {
-	fmt.Fprintf(w, "%s, %s, %s\n\n", r.Date, r.Version, r.Machine)
-	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
-	line := func(cells ...string) { fmt.Fprintf(t, "| %s |\n", strings.Join(cells, "\t| ")) }
-	line("What", "Measured", "Goal", "Beside")
-	line("---", "---", "---", "---")
-	for _, f := range r.Figures {
-		line(f.Name, strings.TrimSpace(Number(f.Value)+" "+f.Unit), f.Goal, f.beside())
+func writeLine(w io.Writer, v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
 	}
-	return t.Flush()
+	_, err = w.Write(append(line, '\n'))
+	return err
 }
 
-func (f *Figure) beside() string {
-	switch {
-	case f.Peer == "":
-		return f.Note
-	case f.Ratio == 0:
-		return strings.TrimSpace(f.Peer + ": " + f.Note)
+// Collect runs a program that writes a report as JSON, and adds its figures.
+// It returns the version the other report names.
+func (r *Report) Collect(program *exec.Cmd) (version string, err error) {
+	out, err := program.Output()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", program, err)
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s x %s %s", Number(f.Ratio), f.Peer, f.Note))
-}
-
-// Number writes a value with three significant digits, thousands apart.
-func Number(v float64) string {
-	switch {
-	case v >= 1000:
-		digits := fmt.Sprintf("%.0f", v)
-		for i := len(digits) - 3; i > 0; i -= 3 {
-			digits = digits[:i] + "," + digits[i:]
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	var head Report
+	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &head) != nil {
+		return "", fmt.Errorf("%s: %w", program, errNoReport)
+	}
+	for lines.Scan() {
+		var f Figure
+		if err := json.Unmarshal(lines.Bytes(), &f); err != nil {
+			return "", fmt.Errorf("%s: %w: %w", program, errNoReport, err)
 		}
-		return digits
-	case v >= 100:
-		return fmt.Sprintf("%.0f", v)
-	case v >= 10:
-		return fmt.Sprintf("%.1f", v)
+		r.Add(f)
 	}
-	return fmt.Sprintf("%.2f", v)
+	return head.Version, nil
 }
 
-// Percentile is the duration below which p of the samples lie, 0 <= p <= 1; 0
-// without samples. It sorts the samples.
-func Percentile(samples []time.Duration, p float64) time.Duration {
-	if len(samples) == 0 {
-		return 0
-	}
-	slices.Sort(samples)
-	return samples[min(len(samples)-1, int(p*float64(len(samples))))]
-}
+var errNoReport = errors.New("it printed no report")

@@ -13,54 +13,44 @@ import (
 type measurement struct {
 	name string
 	run  func(ctx context.Context, e *Ends) (Result, error)
-	add  func(name string, ours Result, ratio *Comparison, r *measure.Report)
-}
-
-// Comparison is a peer's result in the same run.
-type Comparison struct {
-	Peer   string
-	Result Result
+	add  func(name string, ours, theirs []Result, peer string, r *measure.Report)
 }
 
 // Compare measures ours, beside peer unless that is nil, in turns, rounds times, and
-// adds the figures of the best round of each: what disturbs a machine only slows.
+// adds the medians.
 func Compare(ctx context.Context, ours, peer *Ends, rounds, scale int, r *measure.Report, say func(string)) error {
 	for _, m := range measurements(scale) {
 		say(m.name)
-		var mine, theirs []Result
-		for range rounds {
-			got, err := m.run(ctx, ours)
-			if err != nil {
-				return fmt.Errorf("%s: %w", m.name, err)
-			}
-			mine = append(mine, got)
-			if peer == nil {
-				continue
-			}
-			if got, err = m.run(ctx, peer); err != nil {
-				return fmt.Errorf("%s, %s: %w", m.name, peer.Name, err)
-			}
-			theirs = append(theirs, got)
+		mine, theirs, err := inTurns(ctx, ours, peer, rounds, m)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
 		}
-		var c *Comparison
+		name := ""
 		if peer != nil {
-			c = &Comparison{Peer: peer.Name, Result: best(theirs)}
+			name = peer.Name
 		}
-		m.add(m.name, best(mine), c, r)
+		m.add(m.name, mine, theirs, name, r)
 	}
 	return nil
 }
 
-// best takes the best of each number over the rounds.
-func best(rounds []Result) Result {
-	b := rounds[0]
-	for _, r := range rounds[1:] {
-		b.Rate = max(b.Rate, r.Rate)
-		b.CPU = min(b.CPU, r.CPU)
-		b.P50 = min(b.P50, r.P50)
-		b.P99 = min(b.P99, r.P99)
+// inTurns lets both run in each round, so that what disturbs the machine meets both.
+func inTurns(ctx context.Context, ours, peer *Ends, rounds int, m measurement) (mine, theirs []Result, err error) {
+	for range rounds {
+		got, err := m.run(ctx, ours)
+		if err != nil {
+			return nil, nil, err
+		}
+		mine = append(mine, got)
+		if peer == nil {
+			continue
+		}
+		if got, err = m.run(ctx, peer); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", peer.Name, err)
+		}
+		theirs = append(theirs, got)
 	}
-	return b
+	return mine, theirs, nil
 }
 
 func measurements(scale int) []measurement {
@@ -83,7 +73,7 @@ func measurements(scale int) []measurement {
 	)
 }
 
-func stream(name string, size, n int, rate, cpu string) []measurement {
+func stream(name string, size, n int, rate, cpu measure.Goal) []measurement {
 	return []measurement{{
 		name: name,
 		run:  func(ctx context.Context, e *Ends) (Result, error) { return e.Stream(ctx, size, n) },
@@ -91,35 +81,35 @@ func stream(name string, size, n int, rate, cpu string) []measurement {
 	}}
 }
 
-func addRate(rateGoal, cpuGoal string) func(string, Result, *Comparison, *measure.Report) {
-	return func(name string, ours Result, c *Comparison, r *measure.Report) {
-		rate := r.Add(measure.Figure{Name: name, Value: ours.Rate, Unit: "/s", Goal: rateGoal})
-		cpu := r.Add(measure.Figure{Name: name + ", CPU of both ends and the host", Value: us(ours.CPU), Unit: "us each", Goal: cpuGoal})
-		if c != nil {
-			beside(rate, c.Peer, c.Result.Rate)
-			beside(cpu, c.Peer, us(c.Result.CPU))
-		}
+func addRate(rateGoal, cpuGoal measure.Goal) func(string, []Result, []Result, string, *measure.Report) {
+	return func(name string, ours, theirs []Result, peer string, r *measure.Report) {
+		add(r, measure.Figure{Name: name, Unit: "/s", Goal: rateGoal}, ours, theirs, peer, func(v Result) float64 { return v.Rate })
+		f := measure.Figure{Name: name + ", CPU of both ends and the host", Unit: "us each", Goal: cpuGoal}
+		add(r, f, ours, theirs, peer, func(v Result) float64 { return us(v.CPU) })
 	}
 }
 
-func addLatency(goal string) func(string, Result, *Comparison, *measure.Report) {
-	return func(name string, ours Result, c *Comparison, r *measure.Report) {
-		p50 := r.Add(measure.Figure{Name: name + ", p50", Value: us(ours.P50), Unit: "us"})
-		p99 := r.Add(measure.Figure{Name: name + ", p99", Value: us(ours.P99), Unit: "us", Goal: goal})
-		if c != nil {
-			beside(p50, c.Peer, us(c.Result.P50))
-			beside(p99, c.Peer, us(c.Result.P99))
-		}
+func addLatency(goal measure.Goal) func(string, []Result, []Result, string, *measure.Report) {
+	return func(name string, ours, theirs []Result, peer string, r *measure.Report) {
+		add(r, measure.Figure{Name: name + ", p50", Unit: "us"}, ours, theirs, peer, func(v Result) float64 { return us(v.P50) })
+		add(r, measure.Figure{Name: name + ", p99", Unit: "us", Goal: goal}, ours, theirs, peer, func(v Result) float64 { return us(v.P99) })
 	}
 }
 
-// beside puts a peer's value next to ours.
-func beside(f *measure.Figure, peer string, value float64) {
-	f.Peer = peer
-	if value > 0 {
-		f.Ratio = f.Value / value
-		f.Note = "(" + measure.Number(value) + ")"
+// add puts the median of one number of ours next to that of the peer.
+func add(r *measure.Report, f measure.Figure, ours, theirs []Result, peer string, number func(Result) float64) {
+	f = f.Over(numbers(ours, number))
+	if peer != "" {
+		f = f.Beside(peer, numbers(theirs, number), "")
 	}
+	r.Add(f)
+}
+
+func numbers(results []Result, number func(Result) float64) (all measure.Rounds) {
+	for _, v := range results {
+		all = append(all, number(v))
+	}
+	return all
 }
 
 func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

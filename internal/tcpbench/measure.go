@@ -49,6 +49,14 @@ func throughput(ctx context.Context, addr string, streams int, bytes int64, move
 	return float64(bytes) * float64(streams) / time.Since(began).Seconds(), nil
 }
 
+// Streams names a number of streams, for tables.
+func Streams(n int) string {
+	if n == 1 {
+		return "1 stream"
+	}
+	return fmt.Sprint(n, " streams")
+}
+
 // FirstByte opens n connections to addr, one after the other, and returns how long
 // each took from the dialling to the echo of a byte.
 func FirstByte(ctx context.Context, addr string, n int) ([]time.Duration, error) {

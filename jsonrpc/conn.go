@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -56,9 +57,12 @@ type Conn struct {
 	stats  counters
 
 	// Only the read loop touches these.
-	garbage malformedLimiter
-	kind    Kind   // of the message received last, 0 when Scan refused it
-	method  string // of that message
+	garbage  malformedLimiter
+	kind     Kind   // of the message received last, 0 when Scan refused it
+	method   string // of that message
+	familiar familiar
+
+	over atomic.Bool // closed is set
 
 	// mu guards what follows. It is held for table operations only.
 	mu       sync.Mutex
@@ -104,6 +108,7 @@ func (c *Conn) shut(cause error) {
 	err := &ConnectionError{Cause: cause}
 	calls := c.calls
 	c.closed, c.calls = err, nil
+	c.over.Store(true)
 	c.mu.Unlock()
 
 	c.cancel(err)
@@ -114,6 +119,9 @@ func (c *Conn) shut(cause error) {
 
 // closedErr returns the ConnectionError once the Conn has closed.
 func (c *Conn) closedErr() error {
+	if !c.over.Load() {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.closed
@@ -134,10 +142,16 @@ func (c *Conn) Receive(data []byte) error {
 	if err := c.closedErr(); err != nil {
 		return err
 	}
-	m, err := Scan(data)
-	if err != nil {
-		c.kind, c.method = 0, ""
-		return c.malformed(m, err)
+	m, known := c.familiar.recognise(data)
+	if !known {
+		var err error
+		if m, err = Scan(data); err != nil {
+			c.kind, c.method = 0, ""
+			return c.malformed(m, err)
+		}
+		if m.Method == c.method {
+			c.familiar.learn(data, &m)
+		}
 	}
 	c.kind, c.method = m.Kind, m.Method
 	switch m.Kind {

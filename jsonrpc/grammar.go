@@ -22,6 +22,7 @@ const (
 type checker struct {
 	data []byte
 	left int // values that may still come
+	last int // where the last member's value began in the last object on the second level
 }
 
 // value checks the value at i, which lies below depth containers.
@@ -66,11 +67,15 @@ func (c *checker) object(i, depth int) int {
 		if i = c.colon(i); i < 0 {
 			return i
 		}
+		start := i
 		if i = c.value(i, depth); i < 0 {
 			return i
 		}
 		var done bool
 		if i, done = c.next(i, '}'); done || i < 0 {
+			if depth == 2 {
+				c.last = start
+			}
 			return i
 		}
 	}

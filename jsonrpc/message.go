@@ -40,4 +40,22 @@ type Message struct {
 	Params jsontext.Value
 	Result jsontext.Value // responses: this or Error
 	Error  *Error
+
+	// Last is where the value of the last member of Params begins, 0 if Params is
+	// no object or has no member. See Split.
+	Last int
+}
+
+// Split cuts Params before the value of its last member. Two messages with the same
+// head differ in that value alone, so whoever has read one need not read the other.
+// It is false when there is no such value.
+func (m *Message) Split() (head []byte, value jsontext.Value, ok bool) {
+	if m.Last == 0 {
+		return nil, nil, false
+	}
+	value = m.Params[m.Last : len(m.Params)-1]
+	for isSpace(value[len(value)-1]) {
+		value = value[:len(value)-1]
+	}
+	return m.Params[:m.Last], value, true
 }

@@ -23,6 +23,7 @@ const (
 // envelope is a message taken apart but not yet judged.
 type envelope struct {
 	parts      [partCount]jsontext.Value
+	last       int // Message.Last
 	duplicated bool
 }
 
@@ -110,11 +111,14 @@ func (e *envelope) scan(c *checker, i int) int {
 		if i = c.colon(i); i < 0 {
 			return i
 		}
-		start = i
+		start, c.last = i, i
 		if i = c.value(i, 1); i < 0 {
 			return i
 		}
 		e.note(p, c.data[start:i:i])
+		if p == partParams {
+			e.last = c.last - start
+		}
 		var done bool
 		if i, done = c.next(i, '}'); done || i < 0 {
 			return i
@@ -239,7 +243,7 @@ func (e *envelope) fill(m *Message) (reason string) {
 	if params != nil && params[0] != '{' && params[0] != '[' {
 		return "params is neither an object nor an array"
 	}
-	m.Method, m.Params = methods.get(method), params
+	m.Method, m.Params, m.Last = methods.get(method), params, e.last
 	return ""
 }
 

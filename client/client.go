@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
@@ -18,6 +19,8 @@ type Client struct {
 	ctx    context.Context // the life of the client; its cause is ErrClosed
 	cancel context.CancelCauseFunc
 	wg     sync.WaitGroup // every goroutine of the client
+
+	live atomic.Pointer[link] // link, unless the client is closed: set with the lock
 
 	// mu guards everything below, the machines of all channels and the queues
 	// of watchers included. It is held for no I/O, no callback and no decoding.
@@ -97,6 +100,7 @@ func (c *Client) Stats() Stats {
 func (c *Client) Close() error {
 	c.mu.Lock()
 	c.closed = true
+	c.live.Store(nil)
 	c.mu.Unlock()
 	c.cancel(ErrClosed)
 	c.wg.Wait()

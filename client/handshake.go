@@ -306,6 +306,9 @@ func (c *Client) goLive(l *link) {
 		return
 	}
 	c.link = l
+	if !c.closed {
+		c.live.Store(l)
+	}
 	c.stats.Connections++
 	c.setStatusLocked(Status{State: Live, Since: time.Now()})
 	for _, d := range c.unsentLocked() {

@@ -15,18 +15,23 @@ import (
 
 // inbox holds the notifications that wait for a service's handler, and marks for
 // the calls that arrived between them. The reader puts in, one goroutine takes
-// out.
+// out; each counts in memory of its own, so that neither waits for the other's.
 type inbox struct {
 	wake chan struct{} // holds a token when there may be something to take
 
 	mu    sync.Mutex
 	items []delivery
 
-	waiting, bytes   atomic.Int64 // not handled yet; marks do not count
-	handled, dropped atomic.Uint64
+	// The reader's: what it has put in, and what it knew last of what is out. Marks
+	// do not count.
+	came, cameBytes atomic.Uint64
+	seen, seenBytes uint64
+	room            []byte // for params
 
-	// Only the reader touches these: senders and methods repeat.
-	lastSender, lastMethod string
+	// The other goroutine's: what it is done with.
+	gone, goneBytes atomic.Uint64
+
+	handled, dropped atomic.Uint64
 }
 
 // delivery is a notification, or a mark: a channel to be closed when everything
@@ -38,23 +43,60 @@ type delivery struct {
 	mark   chan struct{}
 }
 
+func (d *delivery) size() uint64 { return uint64(len(d.params) + len(d.method)) }
+
 // put adds a notification, unless too much waits: then the newest is the one to
-// drop, so that what is delivered stays in order without a gap in its middle.
-func (b *inbox) put(in relayed, o *ServiceOptions) {
-	size := int64(len(in.params) + len(in.method))
-	if b.waiting.Load() >= int64(o.Queue) || b.bytes.Load()+size > int64(o.QueueBytes) && b.waiting.Load() > 0 {
-		b.dropped.Add(1)
-		return
+// drop, so that what is delivered stays in order without a gap in its middle. The
+// params are copied.
+func (b *inbox) put(d delivery, o *ServiceOptions) {
+	if !b.fits(d.size(), o) {
+		if b.seen, b.seenBytes = b.gone.Load(), b.goneBytes.Load(); !b.fits(d.size(), o) {
+			b.dropped.Add(1)
+			return
+		}
 	}
-	b.waiting.Add(1)
-	b.bytes.Add(size)
-	b.append(delivery{from: Sender{b.same(&b.lastSender, in.sender)}, method: b.same(&b.lastMethod, in.method), params: in.params})
+	b.came.Store(b.came.Load() + 1) // nobody else does
+	b.cameBytes.Store(b.cameBytes.Load() + d.size())
+	d.params = b.keep(d.params)
+	b.append(d)
+}
+
+// fits reports whether there is room for size bytes, as far as the reader knows.
+func (b *inbox) fits(size uint64, o *ServiceOptions) bool {
+	n, bytes := b.came.Load()-b.seen, b.cameBytes.Load()-b.seenBytes
+	return n == 0 || n < uint64(o.Queue) && bytes+size <= uint64(o.QueueBytes)
+}
+
+// waiting is how many notifications have come and were not handled.
+func (b *inbox) waiting() int {
+	gone := b.gone.Load() // before those that came: the difference is never negative
+	return int(b.came.Load() - gone)
+}
+
+// Small params share memory, which comes in pieces that grow while it is needed.
+const (
+	leastRoom = 1 << 10
+	mostRoom  = 64 << 10
+)
+
+// keep copies params for the handler, to whom they belong.
+func (b *inbox) keep(params jsontext.Value) jsontext.Value {
+	n := len(params)
+	if n > cap(b.room)-len(b.room) {
+		if n > mostRoom/4 {
+			return append(make(jsontext.Value, 0, n), params...)
+		}
+		b.room = make([]byte, 0, max(n, min(2*cap(b.room), mostRoom), leastRoom))
+	}
+	at := len(b.room)
+	b.room = append(b.room, params...)
+	return b.room[at:len(b.room):len(b.room)]
 }
 
 // mark returns a channel that is closed when everything that is in the inbox has
 // been handled; nil when nothing is.
 func (b *inbox) mark() <-chan struct{} {
-	if b.waiting.Load() == 0 {
+	if b.waiting() == 0 {
 		return nil
 	}
 	mark := make(chan struct{})
@@ -73,14 +115,6 @@ func (b *inbox) append(d delivery) {
 		default:
 		}
 	}
-}
-
-// same returns text as a string, the last one if it is that again.
-func (b *inbox) same(last *string, text []byte) string {
-	if *last != string(text) {
-		*last = string(text)
-	}
-	return *last
 }
 
 // take moves what waits into batch.
@@ -121,8 +155,8 @@ func (r *Registration) hand(d *delivery) {
 	if r.ctx.Err() == nil {
 		r.notified(d)
 	}
-	r.inbox.bytes.Add(-int64(len(d.params) + len(d.method)))
-	r.inbox.waiting.Add(-1)
+	r.inbox.goneBytes.Store(r.inbox.goneBytes.Load() + d.size()) // nobody else does
+	r.inbox.gone.Store(r.inbox.gone.Load() + 1)
 }
 
 func (r *Registration) notified(d *delivery) {
@@ -134,15 +168,6 @@ func (r *Registration) notified(d *delivery) {
 	}()
 	r.handler.HandleNotification(r.ctx, d.from, d.method, d.params)
 	r.inbox.handled.Add(1)
-}
-
-// serviceNotified handles a notification for a service of this client, on the
-// reader. One for an unknown service crossed its end, and is dropped.
-func (l *link) serviceNotified(params jsontext.Value) {
-	in, ok := readRelayed(params)
-	if r := l.service(in.service); ok && r != nil {
-		r.inbox.put(in, &r.options)
-	}
 }
 
 // serviceCalled handles a call to a service of this client, on the reader.
@@ -159,11 +184,7 @@ func (l *link) serviceCalled(params jsontext.Value) jsonrpc.Reply {
 	return jsonrpc.Reply{Later: func(ctx context.Context) (any, error) { return r.call(ctx, in, mark, l.services) }}
 }
 
-func (l *link) service(id []byte) *Registration {
-	l.c.mu.Lock()
-	defer l.c.mu.Unlock()
-	return l.served[string(id)]
-}
+func (l *link) service(id []byte) *Registration { return l.served.now()[string(id)] }
 
 // call runs a call after what stood before it.
 func (r *Registration) call(ctx context.Context, in relayed, mark <-chan struct{}, limits *ahp.ClientServiceLimits) (any, error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/internal/slab"
 	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/causeway-ahp/causeway/transport"
 )
@@ -27,6 +28,7 @@ type link struct {
 	liveAt    time.Time
 	reading   []byte // the message that is being handled
 	spent     bool   // nothing refers to it any more
+	heard     heard
 
 	// Set before the connection is live.
 	services  *ahp.ClientServiceLimits // nil: the host offers no client services
@@ -39,9 +41,12 @@ type link struct {
 	unsent     map[string]struct{} // ids of requests that never left
 	wake       chan struct{}       // holds a token when there may be something to write
 	room       broadcast           // there is room in the queue again
-	served     map[string]*Registration
+	served     services
 	echoTimer  *time.Timer // nil unless armed
 	windowed
+
+	slab slab.Slab // of those in queue that are lent
+	lent int       // bytes of it that the writer has
 }
 
 // outgoing is a message that waits to be written. An action carries its
@@ -49,12 +54,13 @@ type link struct {
 type outgoing struct {
 	msg      []byte
 	dispatch *Dispatch
+	lent     bool // msg stands in the slab
 }
 
 func newLink(c *Client, t transport.Conn) *link {
 	l := &link{
 		c: c, t: t, wake: make(chan struct{}, 1),
-		unsent: make(map[string]struct{}), served: make(map[string]*Registration),
+		unsent: make(map[string]struct{}),
 	}
 	l.ctx, l.cancel = context.WithCancelCause(c.ctx)
 	l.rpc = jsonrpc.NewConn(l.ctx, jsonrpc.Options{
@@ -99,18 +105,15 @@ func (l *link) readLoop() error {
 	if err := l.greet(); err != nil {
 		return err
 	}
+	read := transport.Reader(l.t)
 	for {
-		data, err := l.t.Read()
+		data, err := read(l.takeSpent())
 		if err != nil {
 			return l.readError(err)
 		}
 		l.reading = data
 		if err := l.rpc.Receive(data); err != nil {
 			return err
-		}
-		if l.spent {
-			l.spent = false
-			recycle(l.t, data)
 		}
 		if l.handshake != nil {
 			if err := l.shake(); err != nil {
@@ -120,11 +123,14 @@ func (l *link) readLoop() error {
 	}
 }
 
-// recycle gives a message back to a carrier that has a use for it.
-func recycle(t transport.Conn, msg []byte) {
-	if r, ok := t.(transport.Recycler); ok {
-		r.Recycle(msg)
+// takeSpent returns the message that was read last if nothing refers to it any
+// more.
+func (l *link) takeSpent() (spent []byte) {
+	if l.spent {
+		spent = l.reading
 	}
+	l.reading, l.spent = nil, false
+	return spent
 }
 
 // readError decides what a broken connection means. A handshake whose answer is
@@ -145,6 +151,7 @@ func (l *link) closeLoop() {
 	l.dropLocked()
 	if l.c.link == l {
 		l.c.link = nil
+		l.c.live.Store(nil)
 		l.c.unlinkLocked(context.Cause(l.ctx))
 		if l.c.ctx.Err() == nil {
 			l.c.lostLocked(context.Cause(l.ctx))
@@ -170,6 +177,8 @@ func (l *link) dropLocked() {
 		}
 	}
 	l.queue, l.queueBytes = nil, 0
+	l.slab.Drop()
+	l.lent = 0
 	l.held, l.cut, l.urgent = nil, nil, nil
 	if l.echoTimer != nil {
 		l.echoTimer.Stop()
@@ -221,6 +230,8 @@ func (l *link) take(batch [][]byte) [][]byte {
 		l.dropLocked()
 		return batch
 	}
+	l.slab.Free(l.lent) // what was taken before has been written
+	l.lent = 0
 	batch = l.takeControlLocked(batch)
 	n, size := 0, 0
 	for n < len(l.queue) && size < maxBatchBytes {
@@ -232,6 +243,9 @@ func (l *link) take(batch [][]byte) [][]byte {
 				continue // it waits for its window, or was given up meanwhile
 			}
 			l.expectEchoLocked(echoPatience)
+		}
+		if o.lent {
+			l.lent += len(o.msg)
 		}
 		size += len(o.msg)
 		batch = append(batch, o.msg)
@@ -264,13 +278,10 @@ func (l *link) send(msg []byte) error {
 }
 
 func (l *link) sendLocked(msg []byte) error {
-	if len(msg) > l.c.opts.MaxMessageBytes {
-		return fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, len(msg), l.c.opts.MaxMessageBytes)
+	if err := l.takesLocked(len(msg)); err != nil {
+		return err
 	}
-	if l.dropped || l.ctx.Err() != nil {
-		return &LostError{Method: "send", Cause: context.Cause(l.ctx)}
-	}
-	if l.isFullLocked(msg) {
+	if l.isFullLocked(len(msg)) {
 		l.c.stats.QueueOverflows++
 		return fmt.Errorf("%w: %d messages wait to be written", ErrOverloaded, len(l.queue))
 	}
@@ -278,9 +289,20 @@ func (l *link) sendLocked(msg []byte) error {
 	return nil
 }
 
-// isFullLocked reports whether the queue has no room for a message.
-func (l *link) isFullLocked(msg []byte) bool {
-	return len(l.queue) >= maxQueueMessages || l.queueBytes+len(msg) > maxQueueBytes
+// takesLocked is why a message of n bytes can never be sent, whatever room there is.
+func (l *link) takesLocked(n int) error {
+	switch {
+	case n > l.c.opts.MaxMessageBytes:
+		return fmt.Errorf("%w: %d bytes, the limit is %d", ErrTooLarge, n, l.c.opts.MaxMessageBytes)
+	case l.dropped || l.ctx.Err() != nil:
+		return &LostError{Method: "send", Cause: context.Cause(l.ctx)}
+	}
+	return nil
+}
+
+// isFullLocked reports whether the queue has no room for a message of n bytes.
+func (l *link) isFullLocked(n int) bool {
+	return len(l.queue) >= maxQueueMessages || l.queueBytes+n > maxQueueBytes
 }
 
 // withdraw takes a request that still waits out of the queue; if it has left, the
@@ -352,13 +374,14 @@ func (x *handler) HandleNotification(_ context.Context, m jsonrpc.Message) {
 	}
 	if !l.hearWindowed(m) {
 		l.notified(m)
+		l.spent = m.Method == ahp.MethodClientServiceNotification
 	}
 }
 
 // notified handles one notification of the host. It runs on the reader.
 func (l *link) notified(m jsonrpc.Message) {
 	if m.Method == ahp.MethodClientServiceNotification {
-		l.serviceNotified(m.Params)
+		l.serviceNotified(&m)
 		return
 	}
 	l.c.notified(m)
@@ -421,6 +444,9 @@ func (c *Client) Notify(method string, params any) error {
 }
 
 func (c *Client) liveLink(method string) (*link, error) {
+	if l := c.live.Load(); l != nil {
+		return l, nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.overLocked(); err != nil {

@@ -233,7 +233,7 @@ func (r *Registration) registered(l *link, result jsontext.Value) {
 		r.c.goLocked(func() { l.unregister(answer.ServiceID) }) // sending takes the lock
 		return
 	}
-	l.served[answer.ServiceID] = r
+	l.served.addLocked(answer.ServiceID, r)
 	r.id, r.link, r.err = answer.ServiceID, l, nil
 	r.times++
 	r.changed.signal()
@@ -342,7 +342,7 @@ type RegistrationStats struct {
 func (r *Registration) Stats() RegistrationStats {
 	return RegistrationStats{
 		Notifications: r.inbox.handled.Load(), Dropped: r.inbox.dropped.Load(), Refused: r.refused.Load(),
-		Panics: r.panicked.Load(), Waiting: int(r.inbox.waiting.Load()), Calls: int(r.running.Load()),
+		Panics: r.panicked.Load(), Waiting: r.inbox.waiting(), Calls: int(r.running.Load()),
 	}
 }
 
@@ -352,7 +352,7 @@ func (r *Registration) end() (l *link, id string) {
 	defer r.c.mu.Unlock()
 	l, id = r.link, r.id
 	if id != "" {
-		delete(l.served, id)
+		l.served.removeLocked(id)
 	}
 	r.closed, r.id, r.link = true, "", nil
 	delete(r.c.registrations, r)

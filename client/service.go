@@ -52,11 +52,16 @@ func (s *Service) Notify(ctx context.Context, method string, params any) error {
 	if err != nil {
 		return fmt.Errorf("notify %s: %w", method, err)
 	}
-	msg := make([]byte, 0, len(s.head)+len(method)+len(raw)+32)
-	msg = append(msg, s.head...)
-	msg = appendServiceTail(msg, method, raw)
-	return l.sendWait(ctx, append(msg, '}'))
+	var space [64]byte
+	quoted, _ := jsontext.AppendQuote(space[:0], method)
+	return l.sendWait(ctx, s.head, quoted, paramsMember, raw, closing)
 }
+
+// What a notification to a service ends with, around its params.
+var (
+	paramsMember = []byte(`,"params":`)
+	closing      = []byte("}}")
+)
 
 // Call calls a method of the service and decodes the answer into result, unless
 // that is nil; a *jsontext.Value takes it as it is. Params are those of
@@ -140,10 +145,11 @@ func (l *link) takeCallSlot(ctx context.Context) error {
 
 func (l *link) giveCallSlot() { <-l.callSlots }
 
-// sendWait is send for whoever can wait until there is room in the queue.
-func (l *link) sendWait(ctx context.Context, msg []byte) error {
+// sendWait queues the notification that the parts make, for whoever can wait until
+// there is room. The parts are copied.
+func (l *link) sendWait(ctx context.Context, parts ...[]byte) error {
 	for {
-		room, err := l.offer(msg)
+		room, err := l.offer(parts...)
 		if room == nil {
 			return err
 		}
@@ -156,16 +162,23 @@ func (l *link) sendWait(ctx context.Context, msg []byte) error {
 	}
 }
 
-// offer queues a message. When there is no room it returns a channel that is
+// offer queues a notification. When there is no room it returns a channel that is
 // closed when there may be.
-func (l *link) offer(msg []byte) (room <-chan struct{}, err error) {
+func (l *link) offer(parts ...[]byte) (room <-chan struct{}, err error) {
+	n := 0
+	for _, part := range parts {
+		n += len(part)
+	}
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	if l.isFullLocked(msg) {
+	if l.isFullLocked(n) {
 		return l.room.wait(), fmt.Errorf("%w: %d messages wait to be written", ErrOverloaded, len(l.queue))
 	}
-	if err = l.sendLocked(msg); errors.Is(err, ErrConnectionLost) {
+	if err = l.takesLocked(n); errors.Is(err, ErrConnectionLost) {
 		err = &LostError{Method: ahp.MethodClientServiceNotify, Cause: context.Cause(l.ctx)}
+	}
+	if err == nil {
+		l.pushLocked(outgoing{msg: l.slab.Join(parts...), lent: true})
 	}
 	return nil, err
 }

@@ -583,3 +583,75 @@ func answerSome(h *scripted) {
 		h.send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, value)
 	}
 }
+
+// TestRepeatedNotifications: that a notification is like the one before it saves
+// reading it again, and nothing else: each goes to whom it names, as what it says.
+func TestRepeatedNotifications(t *testing.T) {
+	scriptedServices(t, client.Options{}, func(t *testing.T, c *client.Client, h *scripted) {
+		var heard []string
+		listen := func(name string) client.Handler {
+			return handler{notify: func(_ context.Context, from client.Sender, method string, params jsontext.Value) {
+				heard = append(heard, fmt.Sprintf("%s:%s:%s:%s", name, from.ClientID, method, params))
+			}}
+		}
+		first := h.registered(t, c, "s1", listen("one"))
+		h.registered(t, c, "s2", listen("two"))
+		const head = `{"jsonrpc":"2.0","method":"clientService/notification","params":{"channel":"ahp-client-services://","serviceId":"%s","senderClientId":"%s","method":"%s","params":%s}}`
+		steps := []struct{ service, sender, method, params, want string }{
+			{"s1", "a", "m", `1`, "one:a:m:1"},
+			{"s1", "a", "m", `"2"`, `one:a:m:"2"`},
+			{"s1", "a", "m", `{"n":[3]}`, `one:a:m:{"n":[3]}`},
+			{"s2", "a", "m", `4`, "two:a:m:4"},
+			{"s2", "b", "m", `5`, "two:b:m:5"},
+			{"s2", "b", "k", `6`, "two:b:k:6"},
+			{"s2", "b", "k", `7,"params":8`, "two:b:k:8"},
+			{"s1", "b", "k", `9`, "one:b:k:9"},
+			{"s9", "b", "k", `10`, ""},
+			{"s1", "b", "k", `11`, "one:b:k:11"},
+			{"s1", "b", "k", `12`, "one:b:k:12"},
+		}
+		for _, s := range steps {
+			heard = nil
+			h.send(head, s.service, s.sender, s.method, s.params)
+			synctest.Wait()
+			if got := strings.Join(heard, " "); got != s.want {
+				t.Errorf("%v: heard %q", s, got)
+			}
+		}
+		closed := make(chan error)
+		go func() { closed <- first.Close() }()
+		h.answer(t, "client/unregisterService", `{}`)
+		<-closed
+		heard = nil
+		h.send(head, "s1", "b", "k", "13")
+		synctest.Wait()
+		if len(heard) != 0 {
+			t.Errorf("after the end: heard %q", heard)
+		}
+	})
+}
+
+// TestParamsBelongToTheHandler: params that a handler keeps stay what they are,
+// whatever arrives afterwards, small and large.
+func TestParamsBelongToTheHandler(t *testing.T) {
+	scriptedServices(t, client.Options{}, func(t *testing.T, c *client.Client, h *scripted) {
+		var kept []jsontext.Value
+		h.registered(t, c, "s1", handler{notify: func(_ context.Context, _ client.Sender, _ string, params jsontext.Value) {
+			kept = append(kept, params)
+		}})
+		var want []string
+		for i := range 300 {
+			want = append(want, fmt.Sprintf(`"%s"`, strings.Repeat(string(rune('a'+i%26)), i*i%20_000)))
+			h.send(`{"jsonrpc":"2.0","method":"clientService/notification","params":{%s,"method":"m","params":%s}}`, toS1, want[i])
+		}
+		synctest.Wait()
+		if len(kept) != len(want) {
+			t.Fatalf("%d of %d arrived", len(kept), len(want))
+		}
+		for i := range want {
+			if string(kept[i]) != want[i] {
+				t.Fatalf("params %d were written over", i)
+			}
+		}
+	})
+}

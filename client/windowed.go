@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/flow"
@@ -13,7 +14,8 @@ import (
 // windowed is the windowed part of a connection: its subscriptions, and what they
 // have to send. The client's lock guards it.
 type windowed struct {
-	subs map[ahp.URI]*subscription
+	subs   map[ahp.URI]*subscription
+	routes atomic.Bool // there is or was one; anybody's
 	// owing have a credit to send, urgent are resets and the unsubscribes behind
 	// them. Both overtake everything else (AHP core, 12.2), and neither holds
 	// more than a few messages for each subscription there was.
@@ -41,11 +43,10 @@ type cutting struct {
 // hearWindowed hands a notification to the windowed subscription it belongs to, and
 // reports whether there was one. It runs on the reader.
 func (l *link) hearWindowed(m jsonrpc.Message) bool {
-	l.c.mu.Lock()
-	if len(l.subs) == 0 {
-		l.c.mu.Unlock()
+	if !l.routes.Load() {
 		return false
 	}
+	l.c.mu.Lock()
 	raw, _ := jsonrpc.Member(m.Params, "channel")
 	uri, _ := jsonrpc.StringBytes(raw)
 	s := l.subs[string(uri)]
@@ -101,6 +102,7 @@ func (l *link) subscribe(ctx context.Context, s *subscription, params ahp.Subscr
 func (l *link) routeLocked(s *subscription) {
 	if l.subs == nil {
 		l.subs = make(map[ahp.URI]*subscription)
+		l.routes.Store(true)
 	}
 	l.subs[s.uri] = s
 }

@@ -54,6 +54,7 @@ type Conn struct {
 	received   metric.Run
 	readKind   int    // where readMethod stands among the kinds
 	readMethod string // the method of the last message that had a known one
+	handlers   map[string]NotificationHandler
 }
 
 // ID identifies the connection in logs; it is never used again.

@@ -125,8 +125,8 @@ type RequestHandler func(ctx context.Context, r *Request) jsonrpc.Reply
 
 // NotificationHandler takes a notification of a peer. It runs on the reader of
 // the connection, in order with its requests, and must not wait. Nothing is
-// answered, whatever it contains; params are the handler's until it returns.
-type NotificationHandler func(c *Conn, params jsontext.Value)
+// answered, whatever it contains; the message is the handler's until it returns.
+type NotificationHandler func(m jsonrpc.Message)
 
 // Hooks is what a feature wants to hear of connections. Hooks run on the
 // connection's own goroutines and must not wait.
@@ -150,7 +150,7 @@ type Hooks struct {
 type Registry struct {
 	requests      map[string]RequestHandler
 	unrouted      map[string]bool // of the requests
-	notifications map[string]NotificationHandler
+	notifications map[string]func(*Conn) NotificationHandler
 	schemes       map[ahp.Kind]*Scheme
 	hooks         []Hooks
 	observers     []*observer
@@ -162,7 +162,7 @@ func newRegistry() *Registry {
 	return &Registry{
 		requests:      make(map[string]RequestHandler),
 		unrouted:      make(map[string]bool),
-		notifications: make(map[string]NotificationHandler),
+		notifications: make(map[string]func(*Conn) NotificationHandler),
 		schemes:       make(map[ahp.Kind]*Scheme),
 		members:       make(map[string]jsontext.Value),
 		meta:          make(map[string]jsontext.Value),
@@ -186,13 +186,14 @@ func (r *Registry) UnroutedRequest(method string, h RequestHandler) error {
 	return r.Request(method, h)
 }
 
-// Notification declares the handler of a notification. What the host handles
-// itself, dispatchAction and unsubscribe, cannot be declared.
-func (r *Registry) Notification(method string, h NotificationHandler) error {
+// Notification declares a notification. Handler makes what takes those of one
+// connection, when the first of them comes; it may remember things between them. What
+// the host handles itself, dispatchAction and unsubscribe, cannot be declared.
+func (r *Registry) Notification(method string, handler func(c *Conn) NotificationHandler) error {
 	if _, ok := r.notifications[method]; ok || method == ahp.MethodDispatchAction || method == ahp.MethodUnsubscribe {
 		return fmt.Errorf("notification %s is declared twice", method)
 	}
-	r.notifications[method] = h
+	r.notifications[method] = handler
 	return nil
 }
 

@@ -15,9 +15,13 @@ type outgoing struct {
 func (o *outbox) take(dst []outgoing, maxBytes int) (out []outgoing, waitFor uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.slab.Free(o.lent) // what was taken before has been written
+	o.lent = 0
+	var bytes, count int64
+	defer func() { o.taken(bytes, count) }()
 	for _, m := range o.urgent {
 		dst = append(dst, outgoing{msg: m})
-		o.taken(int64(len(m)), 1)
+		bytes, count = bytes+int64(len(m)), count+1
 	}
 	clear(o.urgent)
 	o.urgent = o.urgent[:0]
@@ -42,7 +46,7 @@ func (o *outbox) take(dst []outgoing, maxBytes int) (out []outgoing, waitFor uin
 		} else {
 			next, cost = o.popEntryLocked(published)
 		}
-		o.taken(cost, 1)
+		bytes, count = bytes+cost, count+1
 		dst = append(dst, next)
 		total += cost
 		if next.render != nil {
@@ -92,6 +96,9 @@ func (o *outbox) popDirectLocked() (outgoing, int64) {
 	it := o.direct[o.head]
 	o.direct[o.head] = item{}
 	o.head++
+	if it.lent {
+		o.lent += len(it.msg)
+	}
 	if o.head == len(o.direct) {
 		o.direct, o.head = o.direct[:0], 0
 	}

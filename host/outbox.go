@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/causeway-ahp/causeway/flow"
+	"github.com/causeway-ahp/causeway/internal/slab"
 )
 
 // item is a message for one connection alone: a response, a rejection, an own
@@ -22,6 +23,7 @@ type item struct {
 	// a request that can be taken back.
 	relayed bool
 	ticket  *ticket
+	lent    bool // msg stands in the outbox's slab
 	// opens are windowed subscriptions whose data may follow this item.
 	opens []*windowed
 	cost  int64 // of an item of a windowed subscription, as it was counted
@@ -57,8 +59,11 @@ type outbox struct {
 	due    dueHeap // scratch of take
 	win    windows
 	closed bool
-	// relayed accounts for those of direct that other clients sent.
+	// relayed accounts for those of direct that other clients sent, and slab holds
+	// those that are lent.
 	relayed relayQueue
+	slab    slab.Slab
+	lent    int // bytes of the slab that the writer has
 }
 
 func newOutbox(h *Host, overrun func()) *outbox {
@@ -232,6 +237,8 @@ func (o *outbox) close() {
 	o.win.byURI, o.win.credits, o.win.turns = nil, nil, flow.Turns[*windowed]{}
 	o.closed = true
 	o.relayed.stopLocked()
+	o.slab.Drop()
+	o.lent = 0
 	o.mu.Unlock()
 	for _, it := range items {
 		it.finish()

@@ -2,8 +2,6 @@ package host
 
 import (
 	"errors"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -64,31 +62,49 @@ func (q *relayQueue) stopLocked() {
 	}
 }
 
-// relay queues an item of another client behind everything so far. It calls done
-// when it refuses it.
-func (o *outbox) relay(it item) error {
-	if err := o.admit(&it); err != nil {
-		it.finish()
-		return err
+// relay queues a message of another client behind everything so far, in the memory
+// of the outbox.
+func (o *outbox) relay(parts ...[]byte) error {
+	size := int64(0)
+	for _, part := range parts {
+		size += int64(len(part))
 	}
-	if !o.add(int64(len(it.msg)), 1) {
-		o.relayed.overrun()
+	o.mu.Lock()
+	err := o.admitLocked(size)
+	if err == nil {
+		o.direct = append(o.direct, item{place: o.published.Load(), msg: o.slab.Join(parts...), relayed: true, lent: true})
+	}
+	o.mu.Unlock()
+	return o.admitted(size, err)
+}
+
+// relayCall queues a request of another client, which can be taken back.
+func (o *outbox) relayCall(msg []byte, t *ticket) error {
+	size := int64(len(msg))
+	o.mu.Lock()
+	err := o.admitLocked(size)
+	if err == nil {
+		o.direct = append(o.direct, item{place: o.published.Load(), msg: msg, relayed: true, ticket: t})
+	}
+	o.mu.Unlock()
+	return o.admitted(size, err)
+}
+
+func (o *outbox) admitLocked(size int64) error {
+	switch {
+	case o.closed:
+		return jsonrpc.ErrClosed
+	case !o.relayed.admitLocked(o, size):
+		return ErrRelayFull
 	}
 	return nil
 }
 
-func (o *outbox) admit(it *item) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.closed {
-		return jsonrpc.ErrClosed
+func (o *outbox) admitted(size int64, err error) error {
+	if err == nil && !o.add(size, 1) {
+		o.relayed.overrun()
 	}
-	if !o.relayed.admitLocked(o, int64(len(it.msg))) {
-		return ErrRelayFull
-	}
-	it.place, it.relayed = o.published.Load(), true
-	o.direct = append(o.direct, *it)
-	return nil
+	return err
 }
 
 // ticket is what a relayed request holds while it waits: it leaves or is taken
@@ -104,41 +120,12 @@ func (t *ticket) leave() bool     { return t == nil || t.state.CompareAndSwap(0,
 func (t *ticket) withdraw() bool  { return t.state.CompareAndSwap(0, ticketWithdrawn) }
 func (t *ticket) withdrawn() bool { return t.state.Load() == ticketWithdrawn }
 
-// Message is a message to be relayed, in memory that is used again and again: a
-// relay that runs at full speed leaves nothing to the garbage collector.
-type Message struct {
-	B       []byte // the complete message, to be appended to
-	recycle func() // puts the Message back; made once
-}
-
-var messages sync.Pool
-
-// maxRecycledBytes keeps a few large messages from holding memory for the many
-// small ones.
-const maxRecycledBytes = 64 << 10
-
-// NewMessage returns an empty message with room for about size bytes.
-func NewMessage(size int) *Message {
-	m, _ := messages.Get().(*Message)
-	if m == nil {
-		m = new(Message)
-		m.recycle = func() {
-			if cap(m.B) <= maxRecycledBytes {
-				messages.Put(m)
-			}
-		}
-	}
-	m.B = slices.Grow(m.B[:0], size)
-	return m
-}
-
-// Relay queues a message of another client for this one, behind everything else
-// it is sent. It never waits: the error is ErrRelayFull when too much of the kind
-// waits already, or jsonrpc.ErrClosed. The message is the connection's in every
-// case. A connection whose queue stays full for Limits.RelayPatience ends.
-func (c *Conn) Relay(m *Message) error {
-	return c.out.relay(item{msg: m.B, done: m.recycle})
-}
+// Relay queues a message of another client for this one, behind everything else it
+// is sent: the parts, one after the other, which are copied. It never waits: the
+// error is ErrRelayFull when too much of the kind waits already, or
+// jsonrpc.ErrClosed. A connection whose queue stays full for Limits.RelayPatience
+// ends.
+func (c *Conn) Relay(parts ...[]byte) error { return c.out.relay(parts...) }
 
 // RelayedCall is a request of another client, forwarded to this one.
 type RelayedCall struct {
@@ -153,7 +140,7 @@ func (c *Conn) RelayCall(method string, params jsontext.Value, settled func(resu
 	var err error
 	r.pending, err = c.rpc.Start(jsonrpc.Request{
 		Method: method, Params: params, Settled: settled, Withdraw: r.ticket.withdraw,
-		Send: func(msg []byte) error { return c.out.relay(item{msg: msg, ticket: &r.ticket}) },
+		Send: func(msg []byte) error { return c.out.relayCall(msg, &r.ticket) },
 	})
 	if err != nil {
 		return nil, err
@@ -168,16 +155,17 @@ func (r *RelayedCall) Cancel(cause error) { r.pending.Cancel(cause) }
 // Withdrawn reports whether a cancelled call was taken back before it left.
 func (r *RelayedCall) Withdrawn() bool { return r.ticket.withdrawn() }
 
-// AppendClientID appends the client's id as JSON. It is encoded once.
-func (c *Conn) AppendClientID(dst []byte) []byte {
-	quoted := c.quotedID.Load()
-	if quoted == nil {
-		fresh := appendString(nil, c.ClientID())
-		if quoted = &fresh; c.live.Load() {
-			c.quotedID.Store(quoted)
-		}
+// QuotedClientID is the client's id as JSON, which must not be written to. It is
+// encoded once.
+func (c *Conn) QuotedClientID() []byte {
+	if quoted := c.quotedID.Load(); quoted != nil {
+		return *quoted
 	}
-	return append(dst, *quoted...)
+	quoted := appendString(nil, c.ClientID())
+	if c.live.Load() {
+		c.quotedID.Store(&quoted)
+	}
+	return quoted
 }
 
 // Close ends the connection for a reason a feature has. It does not wait.

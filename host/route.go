@@ -32,14 +32,31 @@ func (c *Conn) notified(m jsonrpc.Message) {
 	case ahp.MethodUnsubscribe:
 		c.unsubscribe(m.Params)
 	default:
-		handle := c.h.registry.notifications[m.Method]
+		handle := c.hears(m.Method)
 		if handle == nil { // an unknown notification is ignored
 			c.h.metrics.dropped.WithLabelValues("unknown_notification").Inc()
 			return
 		}
-		handle(c, m.Params)
+		handle(m)
 		c.spent = true
 	}
+}
+
+// hears returns what takes this connection's notifications of a method, nil if
+// nothing does.
+func (c *Conn) hears(method string) NotificationHandler {
+	if handle := c.handlers[method]; handle != nil {
+		return handle
+	}
+	declared := c.h.registry.notifications[method]
+	if declared == nil {
+		return nil
+	}
+	if c.handlers == nil {
+		c.handlers = make(map[string]NotificationHandler)
+	}
+	c.handlers[method] = declared(c)
+	return c.handlers[method]
 }
 
 // HandleRequest implements jsonrpc.Handler.

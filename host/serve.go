@@ -87,9 +87,9 @@ func (c *Conn) ended() error {
 }
 
 func (c *Conn) readLoop() {
-	recycler, _ := c.t.(transport.Recycler)
+	read := transport.Reader(c.t)
 	for {
-		data, err := c.t.Read()
+		data, err := read(c.takeSpent())
 		if err != nil {
 			c.fail(causeOf(err), err)
 			return
@@ -108,11 +108,16 @@ func (c *Conn) readLoop() {
 			c.failAfterFlush(CloseMalformed, err) // the answer says what was wrong
 		}
 		c.countReceived(size)
-		if c.spent && recycler != nil {
-			recycler.Recycle(data)
-		}
-		c.reading, c.spent = nil, false
 	}
+}
+
+// takeSpent returns the message that was read last if nothing of it is kept.
+func (c *Conn) takeSpent() (spent []byte) {
+	if c.spent {
+		spent = c.reading
+	}
+	c.reading, c.spent = nil, false
+	return spent
 }
 
 // closeCarrier closes the carrier when the connection is over, which wakes the

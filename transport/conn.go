@@ -43,11 +43,20 @@ type Conn interface {
 	Kind() Kind
 }
 
-// Recycler is a Conn that can put a later message into the memory of one that is
-// done with. It spares the collector a message each where nothing is kept of what
-// was read.
+// Recycler is a Conn that can put a message into the memory of one that is done
+// with. It spares the collector a message each where nothing is kept of what was
+// read.
 type Recycler interface {
-	// Recycle gives back what Read returned. Nobody may use it any more. It is
-	// called between two Reads, by the goroutine that reads.
-	Recycle(msg []byte)
+	// ReadOver is Read, and takes back spent before: what an earlier Read returned
+	// and nobody uses any more. Nil takes nothing back.
+	ReadOver(spent []byte) ([]byte, error)
+}
+
+// Reader is how to read from c while giving back what was read. A c that is no
+// Recycler does without.
+func Reader(c Conn) func(spent []byte) ([]byte, error) {
+	if r, ok := c.(Recycler); ok {
+		return r.ReadOver
+	}
+	return func([]byte) ([]byte, error) { return c.Read() }
 }

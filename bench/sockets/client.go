@@ -70,12 +70,11 @@ func (s *server) stream(ctx context.Context, n int) (float64, error) {
 	if err := c.Write([][]byte{[]byte(strconv.Itoa(n))}); err != nil {
 		return 0, err
 	}
+	var msg []byte
 	for range n {
-		msg, err := c.Read()
-		if err != nil {
+		if msg, err = c.ReadOver(msg); err != nil {
 			return 0, err
 		}
-		c.Recycle(msg)
 	}
 	return float64(n) / time.Since(began).Seconds(), nil
 }

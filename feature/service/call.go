@@ -51,8 +51,7 @@ func (f *Feature) call(_ context.Context, r *host.Request) jsonrpc.Reply {
 	}
 	c.held = r.Hold(func(error) { c.cancel(errCancelled) })
 	f.metrics.calls.Inc()
-	params := append(m.append(make([]byte, 0, m.room(s.request)), s.request, r.Conn), '}')
-	if sent, err := s.owner.RelayCall(ahp.MethodClientServiceHandle, params, c.settle); err != nil {
+	if sent, err := s.owner.RelayCall(ahp.MethodClientServiceHandle, m.callParams(s, r.Conn), c.settle); err != nil {
 		c.finish(nil, err, false)
 	} else {
 		c.forwarded(sent, timeout)

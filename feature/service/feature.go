@@ -73,7 +73,7 @@ func (f *Feature) Register(r *host.Registry) error {
 		r.UnroutedRequest(ahp.MethodUnregisterService, f.unregister),
 		r.UnroutedRequest(ahp.MethodClientServiceRequest, f.call),
 		r.UnroutedRequest(ahp.MethodClientServiceNotify, refuseNotify),
-		r.Notification(ahp.MethodClientServiceNotify, f.notify),
+		r.Notification(ahp.MethodClientServiceNotify, f.sender),
 	)
 }
 

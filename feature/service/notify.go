@@ -1,50 +1,103 @@
 package service
 
 import (
+	"bytes"
+	"slices"
+
+	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/host"
+	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// notify relays a notification, or drops it without a word (R9, R10). It runs on
-// the sender's reader; what it allocates is the message it sends.
-func (f *Feature) notify(c *host.Conn, params jsontext.Value) {
-	if !f.withinRate(c) {
+// sender takes the notifications of one connection. It belongs to its reader.
+type sender struct {
+	f    *Feature
+	conn *host.Conn
+
+	// What the notification before this one was, up to its params: most are like it.
+	head   []byte
+	last   message
+	target *service // nil if it was unknown in roll
+	roll   *roll
+}
+
+func (f *Feature) sender(c *host.Conn) host.NotificationHandler {
+	return (&sender{f: f, conn: c}).notify
+}
+
+// notify relays a notification, or drops it without a word (R9, R10). What it
+// allocates for it is given back when it has left.
+func (x *sender) notify(m jsonrpc.Message) {
+	f := x.f
+	if !f.withinRate(x.conn) {
 		f.metrics.dropRate.Inc()
 		return
 	}
-	m, malformed := f.scan(params)
+	msg, malformed := x.read(&m)
 	if malformed != nil {
 		f.metrics.dropMalformed.Inc()
 		return
 	}
-	s := f.services.get(m.serviceID)
+	s := x.find()
 	if s == nil {
 		f.metrics.dropUnknown.Inc()
 		return
 	}
-	if !f.maySee(c.Principal(), s) || !f.policy.MayNotify(c.Principal(), s.owner.Principal(), s.metadata) {
+	if p := x.conn.Principal(); !f.maySee(p, s) || !f.policy.MayNotify(p, s.owner.Principal(), s.metadata) {
 		f.metrics.dropDenied.Inc()
 		return
 	}
-	out := host.NewMessage(m.room(s.notification))
-	out.B = append(m.append(out.B, s.notification, c), "}}"...)
-	if s.owner.Relay(out) != nil {
+	if s.owner.Relay(s.notification, x.conn.QuotedClientID(), methodMember, msg.method, paramsMember, msg.params, closing) != nil {
 		f.metrics.dropFull.Inc()
 		return
 	}
 	f.metrics.notifications.Inc()
 }
 
-// room is about the length of the message behind head.
-func (m *message) room(head []byte) int {
-	const sender = 64 // about the length of an id
-	return len(head) + sender + len(m.method) + len(m.params) + 32
+// read takes a notification apart. One that differs from the last only in its params
+// is not looked at again, but for those.
+func (x *sender) read(m *jsonrpc.Message) (*message, *ahp.Error) {
+	head, params, ok := m.Split()
+	if ok && len(x.head) > 0 && bytes.Equal(head, x.head) {
+		x.last.params = params
+		return &x.last, x.f.checkParams(params)
+	}
+	x.head = x.head[:0]
+	msg, err := x.f.scan(m.Params)
+	if err != nil {
+		return nil, err
+	}
+	x.last = message{
+		serviceID: append(x.last.serviceID[:0], msg.serviceID...),
+		method:    append(x.last.method[:0], msg.method...),
+		params:    msg.params,
+	}
+	x.target, x.roll = nil, nil
+	if ok && &params[0] == &msg.params[0] {
+		x.head = append(x.head, head...)
+	}
+	return &x.last, nil
 }
 
-// append appends the message with its sender stamped on it, up to the braces that
-// end it.
-func (m *message) append(dst, head []byte, sender *host.Conn) []byte {
-	dst = sender.AppendClientID(append(dst, head...))
-	dst = append(append(dst, `,"method":`...), m.method...)
-	return append(append(dst, `,"params":`...), m.params...)
+// find looks the service up, unless it was found for the notification before and
+// nothing was registered or unregistered since.
+func (x *sender) find() *service {
+	if now := x.f.services.roll(); x.target == nil || x.roll != now {
+		x.target, x.roll = x.f.services.get(x.last.serviceID), now
+	}
+	return x.target
+}
+
+// What stands between the parts of a relayed message.
+var (
+	methodMember = []byte(`,"method":`)
+	paramsMember = []byte(`,"params":`)
+	closing      = []byte("}}")
+)
+
+// callParams are the params of a call as its service gets them, with the sender
+// stamped on.
+func (m *message) callParams(s *service, caller *host.Conn) jsontext.Value {
+	return slices.Concat(s.request, caller.QuotedClientID(), methodMember, m.method, paramsMember, m.params, closing[:1])
 }

@@ -54,9 +54,15 @@ func (f *Feature) check(m *message) *ahp.Error {
 		return errServiceID
 	case !ok || len(method) == 0 || len(method) > f.limits.MethodBytes:
 		return invalid("method must be a string of 1 to %d bytes", f.limits.MethodBytes)
-	case len(m.params) > f.limits.ParamsBytes:
+	}
+	return f.checkParams(m.params)
+}
+
+func (f *Feature) checkParams(params jsontext.Value) *ahp.Error {
+	switch {
+	case len(params) > f.limits.ParamsBytes:
 		return invalid("params are larger than %d bytes", f.limits.ParamsBytes)
-	case deeper(m.params, f.limits.Depth):
+	case deeper(params, f.limits.Depth):
 		return invalid("params are nested more than %d deep", f.limits.Depth)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package websocket
 
 import (
+	"encoding/binary"
 	"io"
 	"sync/atomic"
 	"time"
@@ -131,6 +132,44 @@ func (c *Conn) receive(b []byte) (int, error) {
 // now returns the time since the connection began, never 0.
 func (c *Conn) now() int64 { return int64(time.Since(c.epoch)) + 1 }
 
+// buffered returns the next message if it stands in the buffer whole, in one frame
+// that is no longer than the 16-bit length: under load nearly every one does. Nil
+// leaves everything to the long way.
+func (c *Conn) buffered() []byte {
+	b := c.in.buf[c.in.r:c.in.w]
+	if len(b) < 8 || b[0] != finBit|byte(ws.OpText) || b[1]&maskBit != 0 == c.client {
+		return nil
+	}
+	n, at := int(b[1]&lengthMax), 2
+	switch n {
+	case 126:
+		n, at = int(binary.BigEndian.Uint16(b[2:])), 4
+	case 127:
+		return nil
+	}
+	var mask [4]byte
+	if !c.client {
+		mask, at = [4]byte(b[at:]), at+4
+	}
+	if n == 0 || n > len(b)-at || n > c.opts.MaxMessageBytes {
+		return nil
+	}
+	msg := append(c.in.memory(n), b[at:at+n]...)
+	if !c.client {
+		ws.Cipher(msg, mask, 0)
+	}
+	c.in.r += at + n
+	return msg
+}
+
+// memory returns an empty message with room for n bytes.
+func (in *input) memory(n int) []byte {
+	if spare := in.reuse(n); spare != nil {
+		return spare
+	}
+	return make([]byte, 0, n)
+}
+
 // payload appends the payload of h to msg, unmasked.
 func (c *Conn) payload(msg []byte, h ws.Header) ([]byte, error) {
 	left, off := int(h.Length), 0
@@ -155,20 +194,16 @@ func (c *Conn) payload(msg []byte, h ws.Header) ([]byte, error) {
 	return msg, nil
 }
 
-// Recycle implements transport.Recycler. A connection keeps one message of up to
-// largeBytes; larger ones are shared by all that give them back.
-func (c *Conn) Recycle(msg []byte) {
-	if !c.lockRead() { // a Close may be releasing the input
-		return
-	}
-	defer c.unlockRead()
+// recycle takes back what a read returned, for a later one.
+func (in *input) recycle(spent []byte) {
 	switch {
-	case cap(msg) <= largeBytes:
-		c.in.spare = msg[:0]
-	case cap(msg) == messageBytes:
-		messagePool.Put((*[messageBytes]byte)(msg[:messageBytes]))
+	case cap(spent) == 0:
+	case cap(spent) <= largeBytes:
+		in.spare = spent[:0]
+	case cap(spent) == messageBytes:
+		messagePool.Put((*[messageBytes]byte)(spent[:messageBytes]))
 	default:
-		c.in.pooled = true // from now on
+		in.pooled = true // from now on
 	}
 }
 

@@ -13,11 +13,16 @@ import (
 // Read implements transport.Conn. When the peer breaks a rule, Read tells it
 // with a close frame, waits at most a second for it to stop sending, and
 // returns a *transport.CloseError whose Err names the rule.
-func (c *Conn) Read() ([]byte, error) {
+func (c *Conn) Read() ([]byte, error) { return c.ReadOver(nil) }
+
+// ReadOver implements transport.Recycler. A connection keeps one message of up to
+// largeBytes; larger ones are shared by all that give them back.
+func (c *Conn) ReadOver(spent []byte) ([]byte, error) {
 	if !c.lockRead() {
 		return nil, c.failed()
 	}
 	defer c.unlockRead()
+	c.in.recycle(spent)
 	msg, err := c.message()
 	if err != nil {
 		return nil, c.readFailed(err)
@@ -46,6 +51,9 @@ func (c *Conn) unlockRead() { <-c.rtok }
 
 // message reads frames until a message is whole.
 func (c *Conn) message() ([]byte, error) {
+	if msg := c.buffered(); msg != nil {
+		return checkText(msg)
+	}
 	var msg []byte
 	state := c.state()
 	for {

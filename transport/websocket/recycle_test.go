@@ -11,7 +11,7 @@ import (
 func TestRecycledMessages(t *testing.T) {
 	c, _ := pair(t, Options{}, Options{})
 	first := make([]byte, 0, 300)
-	c.Recycle(first)
+	c.in.recycle(first)
 	tests := []struct {
 		n    int
 		want bool
@@ -21,11 +21,11 @@ func TestRecycledMessages(t *testing.T) {
 			t.Errorf("reuse(%d) = %d bytes of %d", tt.n, len(got), cap(got))
 		}
 	}
-	c.Recycle(make([]byte, 0, 32<<10))
+	c.in.recycle(make([]byte, 0, 32<<10))
 	if c.in.reuse(100) != nil {
 		t.Error("a small message would hold much memory")
 	}
-	c.Recycle(make([]byte, 0, largeBytes+1))
+	c.in.recycle(make([]byte, 0, largeBytes+1))
 	if cap(c.in.spare) > largeBytes {
 		t.Error("a connection holds a very large message")
 	}
@@ -45,16 +45,17 @@ func TestRecycledMessagesArriveWhole(t *testing.T) {
 		_ = a.Write(batch)
 	}()
 	var kept [][]byte
+	var spent []byte
 	for i, m := range want {
-		got, err := b.Read()
+		got, err := b.ReadOver(spent)
 		if err != nil || string(got) != m {
 			t.Fatalf("message %d: %.20q of %d bytes, %v", i, got, len(got), err)
 		}
 		if i%3 == 0 {
-			kept = append(kept, got) // not given back, so nobody may write to it
+			kept, spent = append(kept, got), nil // not given back, so nobody may write to it
 			continue
 		}
-		b.Recycle(got)
+		spent = got
 	}
 	for i, got := range kept {
 		if !bytes.Equal(got, []byte(want[3*i])) {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/internal/slab"
 	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -17,10 +18,14 @@ import (
 // the calls that arrived between them. The reader puts in, one goroutine takes
 // out; each counts in memory of its own, so that neither waits for the other's.
 type inbox struct {
-	wake chan struct{} // holds a token when there may be something to take
+	wake  chan struct{} // holds a token when there may be something to take
+	lends bool          // params are the handler's only until it returns
 
 	mu    sync.Mutex
 	items []delivery
+	slab  slab.Slab // params of items, if they are lent,
+	fresh int       // bytes of them
+	lent  int       // and bytes that the handler has
 
 	// The reader's: what it has put in, and what it knew last of what is out. Marks
 	// do not count.
@@ -47,7 +52,7 @@ func (d *delivery) size() uint64 { return uint64(len(d.params) + len(d.method)) 
 
 // put adds a notification, unless too much waits: then the newest is the one to
 // drop, so that what is delivered stays in order without a gap in its middle. The
-// params are copied.
+// params are copied: for the handler to keep, or for as long as it runs.
 func (b *inbox) put(d delivery, o *ServiceOptions) {
 	if !b.fits(d.size(), o) {
 		if b.seen, b.seenBytes = b.gone.Load(), b.goneBytes.Load(); !b.fits(d.size(), o) {
@@ -57,7 +62,9 @@ func (b *inbox) put(d delivery, o *ServiceOptions) {
 	}
 	b.came.Store(b.came.Load() + 1) // nobody else does
 	b.cameBytes.Store(b.cameBytes.Load() + d.size())
-	d.params = b.keep(d.params)
+	if !b.lends {
+		d.params = b.keep(d.params)
+	}
 	b.append(d)
 }
 
@@ -106,6 +113,10 @@ func (b *inbox) mark() <-chan struct{} {
 
 func (b *inbox) append(d delivery) {
 	b.mu.Lock()
+	if b.lends && d.mark == nil {
+		d.params = b.slab.Join(d.params)
+		b.fresh += len(d.params)
+	}
 	b.items = append(b.items, d)
 	first := len(b.items) == 1
 	b.mu.Unlock()
@@ -117,10 +128,12 @@ func (b *inbox) append(d delivery) {
 	}
 }
 
-// take moves what waits into batch.
+// take moves what waits into batch, whose items have been handled.
 func (b *inbox) take(batch []delivery) []delivery {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.slab.Free(b.lent)
+	b.lent, b.fresh = b.fresh, 0
 	batch, b.items = b.items, batch[:0]
 	return batch
 }

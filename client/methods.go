@@ -73,3 +73,6 @@ func (m *Methods) HandleNotification(ctx context.Context, from Sender, method st
 		f(ctx, from, params)
 	}
 }
+
+// KeepsNoParams implements TransientHandler: the functions get decoded values.
+func (m *Methods) KeepsNoParams() {}

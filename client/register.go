@@ -33,8 +33,19 @@ type Handler interface {
 	// other error the caller learns only that there was one.
 	HandleCall(ctx context.Context, from Sender, method string, params jsontext.Value) (any, error)
 	// HandleNotification takes a notification. It is called for one at a time, in
-	// the order of their arrival; ctx ends when the service is closed.
+	// the order of their arrival; ctx ends when the service is closed. Params belong
+	// to the handler, unless it is a [TransientHandler].
 	HandleNotification(ctx context.Context, from Sender, method string, params jsontext.Value)
+}
+
+// TransientHandler is a Handler that keeps nothing of a notification's params once
+// HandleNotification has returned: what it wants to keep it copies or decodes. Their
+// memory is then used again, which matters where notifications come by the hundred
+// thousand. [Methods] is one.
+type TransientHandler interface {
+	Handler
+	// KeepsNoParams is not called.
+	KeepsNoParams()
 }
 
 // ServiceOptions bound what waits for a service of this client.
@@ -140,6 +151,7 @@ func newRegistration(c *Client, params jsontext.Value, h Handler) *Registration 
 	r := &Registration{c: c, params: params, handler: h, options: c.opts.Services.withDefaults()}
 	r.ctx, r.cancel = context.WithCancelCause(c.ctx)
 	r.inbox.wake = make(chan struct{}, 1)
+	_, r.inbox.lends = h.(TransientHandler)
 	return r
 }
 

@@ -655,3 +655,41 @@ func TestParamsBelongToTheHandler(t *testing.T) {
 		}
 	})
 }
+
+// transient is a handler that remembers the text of what it was told.
+type transient struct {
+	handler
+	told *[]string
+}
+
+func (x transient) HandleNotification(_ context.Context, _ client.Sender, _ string, params jsontext.Value) {
+	*x.told = append(*x.told, string(params))
+	clear(params) // it may, until it returns
+}
+
+func (x transient) KeepsNoParams() {}
+
+// TestTransientHandler: what is lent to a handler is right while it runs, small and
+// large, many at once and one by one.
+func TestTransientHandler(t *testing.T) {
+	scriptedServices(t, client.Options{}, func(t *testing.T, c *client.Client, h *scripted) {
+		var told, want []string
+		h.registered(t, c, "s1", transient{told: &told})
+		for i := range 300 {
+			want = append(want, fmt.Sprintf(`"%s"`, strings.Repeat(string(rune('a'+i%26)), i*i*i%90_000)))
+			h.send(`{"jsonrpc":"2.0","method":"clientService/notification","params":{%s,"method":"m","params":%s}}`, toS1, want[i])
+			if i%50 == 0 {
+				synctest.Wait()
+			}
+		}
+		synctest.Wait()
+		if len(told) != len(want) {
+			t.Fatalf("%d of %d arrived", len(told), len(want))
+		}
+		for i := range want {
+			if told[i] != want[i] {
+				t.Fatalf("params %d were %.20s of %d bytes", i, told[i], len(told[i]))
+			}
+		}
+	})
+}

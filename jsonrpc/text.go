@@ -38,7 +38,7 @@ func plainEnd(data []byte, i int) int {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 		if i += 8; i == long {
-			i = skipPlainBlocks(data, i)
+			i = skipPlainRun(data, i)
 		}
 	}
 	for i < len(data) && data[i] >= ' ' && data[i] < utf8.RuneSelf && data[i] != '"' && data[i] != '\\' {
@@ -51,32 +51,48 @@ func plainEnd(data []byte, i int) int {
 // They grow while nothing is found, so that what is read ahead in vain stays
 // within a few times of what was used.
 const (
-	firstWindow = 64
+	firstWindow = 256
 	lastWindow  = 4096
 )
 
-// skipPlainBlocks skips windows of plain ASCII. The byte searches of the standard
-// library take 32 bytes a step, and what is left to be looked at costs three
-// operations a word instead of a dozen.
-func skipPlainBlocks(data []byte, i int) int {
-	for size := firstWindow; len(data)-i >= size; {
-		w := data[i : i+size]
-		if !printableASCII(w) || bytes.IndexByte(w, '"') >= 0 || bytes.IndexByte(w, '\\') >= 0 {
-			break
+// skipPlainRun skips plain ASCII, a window at a time, up to a quote or to a window
+// that holds something else, which is left to be looked at byte by byte. The byte
+// searches of the standard library take 32 bytes a step, and what is left to be
+// looked at costs three operations a word instead of a dozen.
+func skipPlainRun(data []byte, i int) int {
+	for size := firstWindow; i < len(data); size = min(2*size, lastWindow) {
+		w := data[i:min(i+size, len(data))]
+		end := bytes.IndexByte(w, '"')
+		if end >= 0 {
+			w = w[:end]
 		}
-		i += size
-		size = min(2*size, lastWindow)
+		if bytes.IndexByte(w, '\\') >= 0 || !printableASCII(w) {
+			return i
+		}
+		if i += len(w); end >= 0 {
+			return i
+		}
 	}
 	return i
 }
 
-// printableASCII reports whether w, of a length that 32 divides, holds neither
-// control characters nor bytes from 0x80.
+// printableASCII reports whether w holds neither control characters nor bytes from
+// 0x80.
 func printableASCII(w []byte) bool {
 	for ; len(w) >= 32; w = w[32:] {
 		a, b := binary.LittleEndian.Uint64(w), binary.LittleEndian.Uint64(w[8:])
 		c, d := binary.LittleEndian.Uint64(w[16:]), binary.LittleEndian.Uint64(w[24:])
 		if (a|(a-blank)|b|(b-blank)|c|(c-blank)|d|(d-blank))&tops != 0 {
+			return false
+		}
+	}
+	for ; len(w) >= 8; w = w[8:] {
+		if a := binary.LittleEndian.Uint64(w); (a|(a-blank))&tops != 0 {
+			return false
+		}
+	}
+	for _, b := range w {
+		if b < ' ' || b >= utf8.RuneSelf {
 			return false
 		}
 	}

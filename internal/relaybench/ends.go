@@ -52,6 +52,8 @@ func (s sink) HandleNotification(context.Context, client.Sender, string, jsontex
 	s.e.Received()
 }
 
+func (s sink) KeepsNoParams() {}
+
 var answer = jsontext.Value(`{"ok":true}`)
 
 // Causeway connects two clients to a host and registers a service with one.

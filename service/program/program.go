@@ -233,6 +233,9 @@ func (p *Program) HandleNotification(ctx context.Context, from client.Sender, me
 	}
 }
 
+// KeepsNoParams implements client.TransientHandler: a line is a copy.
+func (p *Program) KeepsNoParams() {}
+
 // errOver is what callers hear once the program has ended for good.
 var errOver = ahp.Errorf(ahp.CodeClientServiceUnavailable, "the program has ended for good")
 

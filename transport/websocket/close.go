@@ -40,11 +40,9 @@ func (c *Conn) shakeHands(code transport.Code, reason string) {
 	_ = c.nc.SetReadDeadline(deadline) // also ends a Read that is waiting
 	t := time.NewTimer(closeTimeout)
 	defer t.Stop()
-	select {
-	case c.rtok <- struct{}{}:
+	if c.reading.wait(t.C) {
 		c.awaitClose()
-		c.unlockRead()
-	case <-t.C:
+		c.reading.give()
 	}
 }
 
@@ -108,7 +106,7 @@ func cutReason(s string) string {
 // closed, so every wait is short.
 func (c *Conn) release() {
 	if c.closing.CompareAndSwap(false, true) {
-		c.rtok <- struct{}{} // kept: from here on no reader can start a pong
+		c.reading.wait(nil) // kept: from here on no reader can start a pong
 		c.stopKeepalive()
 		c.running.Wait()
 		c.in.release()

@@ -17,14 +17,13 @@ type Conn struct {
 	client bool // masks what it sends; the peer does not
 	epoch  time.Time
 
-	// The tokens: a send takes one, a receive gives it back.
-	wtok chan struct{}
-	rtok chan struct{}
+	wtok    chan struct{} // a send takes the token, a receive gives it back
+	reading turn
 
 	// Owned by the holder of wtok.
 	sealed bool // a close frame was sent or a frame was cut: nothing may follow
 
-	// Owned by the holder of rtok.
+	// Owned by whose turn it is to read.
 	in   input
 	over bool // the inbound stream is at its end
 
@@ -54,7 +53,7 @@ func newConn(nc net.Conn, early []byte, client bool, o Options) *Conn {
 		client:   client,
 		epoch:    time.Now(),
 		wtok:     make(chan struct{}, 1),
-		rtok:     make(chan struct{}, 1),
+		reading:  turn{handed: make(chan struct{}, 1)},
 		ended:    make(chan struct{}),
 		dropped:  make(chan struct{}),
 		released: make(chan struct{}),

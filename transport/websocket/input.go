@@ -23,7 +23,7 @@ const (
 )
 
 // input is the buffered inbound side of a connection. Only the holder of the
-// read token uses it, except for waiting.
+// turn to read uses it, except for waiting.
 type input struct {
 	parked []byte
 	buf    []byte // parked, or a pooled buffer

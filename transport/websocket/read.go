@@ -1,6 +1,7 @@
 package websocket
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -18,10 +19,13 @@ func (c *Conn) Read() ([]byte, error) { return c.ReadOver(nil) }
 // ReadOver implements transport.Recycler. A connection keeps one message of up to
 // largeBytes; larger ones are shared by all that give them back.
 func (c *Conn) ReadOver(spent []byte) ([]byte, error) {
-	if !c.lockRead() {
-		return nil, c.failed()
+	if !c.reading.try() {
+		return nil, cmp.Or(c.failed(), errReading)
 	}
-	defer c.unlockRead()
+	defer c.reading.give()
+	if err := c.failed(); err != nil {
+		return nil, err
+	}
 	c.in.recycle(spent)
 	msg, err := c.message()
 	if err != nil {
@@ -30,24 +34,8 @@ func (c *Conn) ReadOver(spent []byte) ([]byte, error) {
 	return msg, nil
 }
 
-func (c *Conn) lockRead() bool {
-	if c.failed() != nil {
-		return false
-	}
-	select {
-	case c.rtok <- struct{}{}: // the usual case, without a wait
-		return true
-	default:
-	}
-	select {
-	case c.rtok <- struct{}{}:
-		return true
-	case <-c.ended:
-		return false
-	}
-}
-
-func (c *Conn) unlockRead() { <-c.rtok }
+// errReading is the answer to who breaks the rule of transport.Conn.
+var errReading = errors.New("websocket: another Read is running")
 
 // message reads frames until a message is whole.
 func (c *Conn) message() ([]byte, error) {
@@ -134,7 +122,7 @@ func violation(code transport.Code, err error) error {
 }
 
 // readFailed ends the connection after err and returns the first cause. The
-// caller holds the read token.
+// caller has the turn to read.
 func (c *Conn) readFailed(err error) error {
 	c.over = true
 	var ce *transport.CloseError

@@ -98,7 +98,7 @@ func (w *windowSink) take(m jsonrpc.Message, size int64) error {
 	case ahp.MethodAction:
 		return w.action(m.Params)
 	}
-	w.s.l.notified(m)
+	w.s.l.notified(&m)
 	return nil
 }
 

@@ -123,8 +123,8 @@ func (l *link) shake() error {
 	l.offered(l.c.HostInfo())
 	l.liveAt = time.Now()
 	l.c.goLive(l)
-	for _, m := range l.early {
-		l.c.notified(m)
+	for i := range l.early {
+		l.c.notified(&l.early[i])
 	}
 	l.early = nil
 	return nil

@@ -363,12 +363,12 @@ func (l *link) callError(method string, err error, unsent bool) error {
 type handler link
 
 // HandleNotification implements jsonrpc.Handler. It runs on the reader.
-func (x *handler) HandleNotification(_ context.Context, m jsonrpc.Message) {
+func (x *handler) HandleNotification(_ context.Context, m *jsonrpc.Message) {
 	l := (*link)(x)
 	if l.handshake != nil {
 		// Nothing should come before the answer. What does is kept until then.
 		if len(l.early) < maxEarlyMessages {
-			l.early = append(l.early, m)
+			l.early = append(l.early, *m)
 		}
 		return
 	}
@@ -379,9 +379,9 @@ func (x *handler) HandleNotification(_ context.Context, m jsonrpc.Message) {
 }
 
 // notified handles one notification of the host. It runs on the reader.
-func (l *link) notified(m jsonrpc.Message) {
+func (l *link) notified(m *jsonrpc.Message) {
 	if m.Method == ahp.MethodClientServiceNotification {
-		l.serviceNotified(&m)
+		l.serviceNotified(m)
 		return
 	}
 	l.c.notified(m)
@@ -400,7 +400,7 @@ func (x *handler) HandleRequest(_ context.Context, m jsonrpc.Message) jsonrpc.Re
 }
 
 // notified handles one notification of the host.
-func (c *Client) notified(m jsonrpc.Message) {
+func (c *Client) notified(m *jsonrpc.Message) {
 	if m.Method == ahp.MethodAction {
 		in, err := readEnvelope(m.Params)
 		c.mu.Lock()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
@@ -18,6 +20,24 @@ type Service struct {
 	c    *Client
 	id   string
 	head []byte // how every notification to it begins
+	last atomic.Pointer[servicePrefix]
+}
+
+// servicePrefix is what stands before the params of a notification: programs tend to
+// send many of one method.
+type servicePrefix struct {
+	method string
+	text   []byte
+}
+
+func (s *Service) prefix(method string) []byte {
+	if p := s.last.Load(); p != nil && p.method == method {
+		return p.text
+	}
+	text, _ := jsontext.AppendQuote(slices.Clip(s.head), method) // what is not UTF-8 was refused
+	p := &servicePrefix{method, append(text, `,"params":`...)}
+	s.last.Store(p)
+	return p.text
 }
 
 // Service returns a handle of the service with an id, as it stands in the
@@ -52,16 +72,11 @@ func (s *Service) Notify(ctx context.Context, method string, params any) error {
 	if err != nil {
 		return fmt.Errorf("notify %s: %w", method, err)
 	}
-	var space [64]byte
-	quoted, _ := jsontext.AppendQuote(space[:0], method)
-	return l.sendWait(ctx, s.head, quoted, paramsMember, raw, closing)
+	return l.sendWait(ctx, s.prefix(method), raw, closing)
 }
 
-// What a notification to a service ends with, around its params.
-var (
-	paramsMember = []byte(`,"params":`)
-	closing      = []byte("}}")
-)
+// closing ends a notification to a service.
+var closing = []byte("}}")
 
 // Call calls a method of the service and decodes the answer into result, unless
 // that is nil; a *jsontext.Value takes it as it is. Params are those of

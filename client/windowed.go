@@ -42,7 +42,7 @@ type cutting struct {
 
 // hearWindowed hands a notification to the windowed subscription it belongs to, and
 // reports whether there was one. It runs on the reader.
-func (l *link) hearWindowed(m jsonrpc.Message) bool {
+func (l *link) hearWindowed(m *jsonrpc.Message) bool {
 	if !l.routes.Load() {
 		return false
 	}
@@ -53,7 +53,7 @@ func (l *link) hearWindowed(m jsonrpc.Message) bool {
 	open := s != nil && s.open
 	l.c.mu.Unlock()
 	if open {
-		s.receive(m, flow.Size(l.reading))
+		s.receive(*m, flow.Size(l.reading))
 	}
 	// What comes before the answer to the subscribe is left over from an earlier
 	// subscription of the same channel.

@@ -12,20 +12,20 @@ import (
 type handler Conn
 
 // HandleNotification implements jsonrpc.Handler.
-func (x *handler) HandleNotification(_ context.Context, m jsonrpc.Message) {
+func (x *handler) HandleNotification(_ context.Context, m *jsonrpc.Message) {
 	c := (*Conn)(x)
 	if !c.live.Load() {
 		c.h.metrics.dropped.WithLabelValues("before_handshake").Inc()
 		return
 	}
-	if c.out.win.any.Load() && c.arrive(m) {
+	if c.out.win.any.Load() && c.arrive(*m) {
 		return
 	}
 	c.notified(m)
 }
 
 // notified handles a notification that no window is about, or none any more.
-func (c *Conn) notified(m jsonrpc.Message) {
+func (c *Conn) notified(m *jsonrpc.Message) {
 	switch m.Method {
 	case ahp.MethodDispatchAction:
 		c.h.dispatch(c, m.Params)
@@ -37,7 +37,7 @@ func (c *Conn) notified(m jsonrpc.Message) {
 			c.h.metrics.dropped.WithLabelValues("unknown_notification").Inc()
 			return
 		}
-		handle(m)
+		handle(*m)
 		c.spent = true
 	}
 }

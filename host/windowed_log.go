@@ -60,7 +60,7 @@ func (l *logSource) next([]byte, int64) (msg []byte, size int64, taken func(), w
 // receive implements source: what the client dispatches has been reduced or
 // rejected when the call returns, and is released then.
 func (l *logSource) receive(m jsonrpc.Message, size int64) {
-	l.w.conn.notified(m)
+	l.w.conn.notified(&m)
 	l.w.release(size)
 }
 

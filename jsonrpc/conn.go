@@ -58,8 +58,7 @@ type Conn struct {
 
 	// Only the read loop touches these.
 	garbage  malformedLimiter
-	kind     Kind   // of the message received last, 0 when Scan refused it
-	method   string // of that message
+	received Message // the last one; zero when Scan refused it
 	familiar familiar
 
 	over atomic.Bool // closed is set
@@ -142,24 +141,31 @@ func (c *Conn) Receive(data []byte) error {
 	if err := c.closedErr(); err != nil {
 		return err
 	}
-	m, known := c.familiar.recognise(data)
-	if !known {
+	m := &c.received
+	if !c.familiar.recognise(data, m) {
+		last := m.Method
 		var err error
-		if m, err = Scan(data); err != nil {
-			c.kind, c.method = 0, ""
-			return c.malformed(m, err)
+		if *m, err = Scan(data); err != nil {
+			refused := *m
+			*m = Message{}
+			return c.malformed(refused, err)
 		}
-		if m.Method == c.method {
-			c.familiar.learn(data, &m)
+		if m.Method == last {
+			c.familiar.learn(data, m)
 		}
 	}
-	c.kind, c.method = m.Kind, m.Method
+	err := c.handle(m)
+	m.Params, m.Result, m.Error = nil, nil, nil // data is not ours any more
+	return err
+}
+
+func (c *Conn) handle(m *Message) error {
 	switch m.Kind {
 	case KindResponse:
-		c.answered(m)
+		c.answered(*m)
 		return nil
 	case KindRequest:
-		return c.request(m)
+		return c.request(*m)
 	default:
 		c.notification(m)
 		return nil
@@ -169,7 +175,7 @@ func (c *Conn) Receive(data []byte) error {
 // Received says what the last message was that Receive was given, for whoever counts
 // them: its kind, 0 for one that was malformed, and the method of a request or a
 // notification. It belongs to the read loop.
-func (c *Conn) Received() (kind Kind, method string) { return c.kind, c.method }
+func (c *Conn) Received() (kind Kind, method string) { return c.received.Kind, c.received.Method }
 
 // Notify sends a notification. Params may be anything that marshals, or a
 // jsontext.Value to be sent verbatim; nil leaves them out.

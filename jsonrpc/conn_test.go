@@ -24,9 +24,9 @@ func (h handlerFuncs) HandleRequest(ctx context.Context, m Message) Reply {
 	return h.request(ctx, m)
 }
 
-func (h handlerFuncs) HandleNotification(ctx context.Context, m Message) {
+func (h handlerFuncs) HandleNotification(ctx context.Context, m *Message) {
 	if h.notification != nil {
-		h.notification(ctx, m)
+		h.notification(ctx, *m)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // echo answers every request with its own params.
 type echo struct{}
 
-func (echo) HandleNotification(_ context.Context, m jsonrpc.Message) {
+func (echo) HandleNotification(_ context.Context, m *jsonrpc.Message) {
 	fmt.Println("notified:", m.Method)
 }
 

@@ -15,21 +15,23 @@ type familiar struct {
 // maxFamiliarBytes bounds what is remembered.
 const maxFamiliarBytes = 1024
 
-// recognise reads a message that begins as the remembered one and ends right behind
-// the value. It is false for any other, also a wrong one: Scan says what is wrong.
-func (f *familiar) recognise(data []byte) (Message, bool) {
+// recognise reads into m a message that begins as the remembered one and ends right
+// behind the value. It is false for any other, also a wrong one: Scan says what is
+// wrong.
+func (f *familiar) recognise(data []byte, m *Message) bool {
 	if len(f.head) == 0 || !bytes.HasPrefix(data, f.head) {
-		return Message{}, false
+		return false
 	}
 	c := checker{data: data, left: MaxValues - len(f.head)} // no value has less than a byte
 	end := c.value(len(f.head), 2)
 	if end != len(data)-2 || data[end] != '}' || data[end+1] != '}' {
-		return Message{}, false
+		return false
 	}
-	return Message{
+	*m = Message{
 		Kind: KindNotification, Method: f.method,
 		Params: data[f.params : end+1 : end+1], Last: len(f.head) - f.params,
-	}, true
+	}
+	return true
 }
 
 // learn remembers a notification that Scan has read.

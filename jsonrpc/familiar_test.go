@@ -41,8 +41,8 @@ func FuzzFamiliar(f *testing.F) {
 }
 
 func checkFamiliar(t *testing.T, known *familiar, data []byte) {
-	got, ok := known.recognise(data)
-	if !ok {
+	var got Message
+	if !known.recognise(data, &got) {
 		return
 	}
 	want, err := Scan(data)
@@ -76,7 +76,8 @@ func TestFamiliar(t *testing.T) {
 	}
 	known.learn(learnt, &m)
 	for _, tt := range tests {
-		m, ok := known.recognise([]byte(tt.text))
+		var m Message
+		ok := known.recognise([]byte(tt.text), &m)
 		if ok != tt.want {
 			t.Errorf("%s: recognised: %v", tt.text, ok)
 		}
@@ -112,7 +113,7 @@ func BenchmarkFamiliar(b *testing.B) {
 	known.learn(data, &m)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, ok := known.recognise(data); !ok {
+		if !known.recognise(data, &m) {
 			b.Fatal("not recognised")
 		}
 	}

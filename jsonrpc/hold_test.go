@@ -16,7 +16,7 @@ type holder struct {
 	cancelled []error
 }
 
-func (h *holder) HandleNotification(context.Context, Message) {}
+func (h *holder) HandleNotification(context.Context, *Message) {}
 
 func (h *holder) HandleRequest(_ context.Context, m Message) Reply {
 	h.held = append(h.held, h.conn.Hold(m.ID, func(cause error) { h.cancelled = append(h.cancelled, cause) }))

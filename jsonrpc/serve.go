@@ -12,8 +12,10 @@ import (
 // panic in them is contained: it is counted, reported, and answered with
 // ErrInternal.
 type Handler interface {
-	// HandleNotification acts on a notification. Unknown methods are ignored.
-	HandleNotification(ctx context.Context, m Message)
+	// HandleNotification acts on a notification. Unknown methods are ignored. What m
+	// points to is the handler's until it returns; what the Message aliases is not
+	// touched by this package afterwards.
+	HandleNotification(ctx context.Context, m *Message)
 	// HandleRequest answers a request, or says how it will be answered.
 	HandleRequest(ctx context.Context, m Message) Reply
 }
@@ -42,13 +44,13 @@ type Reply struct {
 // noHandler is the Handler of a side that only calls.
 type noHandler struct{}
 
-func (noHandler) HandleNotification(context.Context, Message) {}
+func (noHandler) HandleNotification(context.Context, *Message) {}
 
 func (noHandler) HandleRequest(context.Context, Message) Reply {
 	return Reply{Err: ErrMethodNotFound}
 }
 
-func (c *Conn) notification(m Message) {
+func (c *Conn) notification(m *Message) {
 	if m.Method == MethodCancel {
 		c.cancelRequest(m)
 		return
@@ -59,7 +61,7 @@ func (c *Conn) notification(m Message) {
 
 // cancelRequest ends the context of the request that the peer takes back. An
 // unknown or finished one is no fault: the answer may have crossed the cancel.
-func (c *Conn) cancelRequest(m Message) {
+func (c *Conn) cancelRequest(m *Message) {
 	raw, _ := Member(m.Params, "id")
 	id, err := ParseID(raw)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // the channel named by its method.
 type scripted map[string]chan Reply
 
-func (s scripted) HandleNotification(context.Context, Message) {}
+func (s scripted) HandleNotification(context.Context, *Message) {}
 
 func (s scripted) HandleRequest(_ context.Context, m Message) Reply {
 	outcome, ok := s[m.Method]

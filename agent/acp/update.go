@@ -12,7 +12,7 @@ import (
 )
 
 // HandleNotification implements jsonrpc.Handler. It runs on the reader.
-func (s *session) HandleNotification(_ context.Context, m jsonrpc.Message) {
+func (s *session) HandleNotification(_ context.Context, m *jsonrpc.Message) {
 	if m.Method != methodUpdate {
 		return // unknown notifications are ignored (agents.md, 1.1)
 	}

@@ -2,7 +2,6 @@ package service
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/host"
@@ -20,6 +19,7 @@ type sender struct {
 	last   message
 	target *service // nil if it was unknown in roll
 	roll   *roll
+	prefix []byte // how what target is sent begins, up to the params
 }
 
 func (f *Feature) sender(c *host.Conn) host.NotificationHandler {
@@ -48,7 +48,7 @@ func (x *sender) notify(m jsonrpc.Message) {
 		f.metrics.dropDenied.Inc()
 		return
 	}
-	if s.owner.Relay(s.notification, x.conn.QuotedClientID(), methodMember, msg.method, paramsMember, msg.params, closing) != nil {
+	if s.owner.Relay(x.prefix, msg.params, closing) != nil {
 		f.metrics.dropFull.Inc()
 		return
 	}
@@ -85,19 +85,27 @@ func (x *sender) read(m *jsonrpc.Message) (*message, *ahp.Error) {
 func (x *sender) find() *service {
 	if now := x.f.services.roll(); x.target == nil || x.roll != now {
 		x.target, x.roll = x.f.services.get(x.last.serviceID), now
+		if s := x.target; s != nil {
+			x.prefix = x.last.appendPrefix(x.prefix[:0], s.notification, x.conn)
+		}
 	}
 	return x.target
 }
 
-// What stands between the parts of a relayed message.
-var (
-	methodMember = []byte(`,"method":`)
-	paramsMember = []byte(`,"params":`)
-	closing      = []byte("}}")
-)
+// closing ends a relayed notification.
+var closing = []byte("}}")
 
-// callParams are the params of a call as its service gets them, with the sender
-// stamped on.
+// appendPrefix appends what stands before the params of a relayed message, with the
+// sender stamped on.
+func (m *message) appendPrefix(dst, head []byte, from *host.Conn) []byte {
+	dst = append(append(dst, head...), from.QuotedClientID()...)
+	dst = append(append(dst, `,"method":`...), m.method...)
+	return append(dst, `,"params":`...)
+}
+
+// callParams are the params of a call as its service gets them.
 func (m *message) callParams(s *service, caller *host.Conn) jsontext.Value {
-	return slices.Concat(s.request, caller.QuotedClientID(), methodMember, m.method, paramsMember, m.params, closing[:1])
+	const around = 128 // about what stands around method and params
+	dst := make([]byte, 0, len(s.request)+len(m.method)+len(m.params)+around)
+	return append(append(m.appendPrefix(dst, s.request, caller), m.params...), '}')
 }

@@ -107,7 +107,7 @@ func (f *Feature) readTimeout(raw jsontext.Value) (time.Duration, *ahp.Error) {
 // takes two bytes; for longer values the count of all brackets settles nearly
 // every one at the speed of a byte search.
 func deeper(v jsontext.Value, limit int) bool {
-	if len(v) <= 2*limit {
+	if len(v) <= 2*limit || v[0] != '{' && v[0] != '[' {
 		return false
 	}
 	if bytes.Count(v, []byte{'{'})+bytes.Count(v, []byte{'['}) <= limit {

@@ -155,6 +155,7 @@ func TestUnreadableSnapshotFailsItsSubscriptionAlone(t *testing.T) {
 		h = <-hosts
 		h.answer(t, "reconnect", `{"type":"snapshot","snapshots":[{"resource":"ahp-session:/s","state":7,"fromSeq":9}]}`)
 		<-s.Done()
+		synctest.Wait() // the channel ends before the connection is live
 		if c.Status().State != client.Live || s.Err() == nil {
 			t.Errorf("client %v, session %v", c.Status(), s.Err())
 		}

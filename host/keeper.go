@@ -225,11 +225,14 @@ func (h *Host) trim() {
 }
 
 // keepAll saves whatever is not, so that the next start has nothing to replay.
-// What cannot be saved is rebuilt from its actions then.
+// What cannot be saved is rebuilt from its actions then, so a store that takes
+// nothing any more holds up the end no longer than a client does.
 func (h *Host) keepAll(ctx context.Context) {
 	if h.archive == nil || h.journal.Trouble() != nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, h.limits.ShutdownFlush)
+	defer cancel()
 	h.seq.mu.Lock()
 	all := make([]*channel, 0, len(h.seq.dirty))
 	for ch := range h.seq.dirty {

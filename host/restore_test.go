@@ -1,14 +1,17 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/journal"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
@@ -214,4 +217,35 @@ func TestRetention(t *testing.T) {
 			})
 		})
 	}
+}
+
+// late is an archive whose writes fail after a moment.
+type late struct{ *mortal }
+
+func (l late) Write(group []*journal.Record) error {
+	if len(group) > 0 && strings.Contains(string(group[0].Body), "unwritten") {
+		time.Sleep(time.Second)
+		return errDead
+	}
+	return l.mortal.Write(group)
+}
+
+// TestShutdownWithoutAStore: a store that stops taking records in the moment of the
+// end holds it up for Limits.ShutdownFlush at most.
+func TestShutdownWithoutAStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options{Store: late{newMortal()}})
+		if err := w.h.Create("ahp-session:/s", labSession("s"), ""); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.h.Apply("ahp-session:/s", &ahp.SessionTitleChanged{Title: "unwritten"})
+		began := time.Now()
+		if err := w.h.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > w.h.limits.ShutdownFlush+2*time.Second {
+			t.Errorf("the end took %v", took)
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -203,6 +204,7 @@ func (l *link) writeLoop() {
 		if len(batch) == 0 {
 			select {
 			case <-l.wake:
+				runtime.Gosched() // who can add to the batch does so first
 				continue
 			case <-l.ctx.Done():
 				return

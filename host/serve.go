@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"time"
 
@@ -140,6 +141,7 @@ func (c *Conn) startWriter() {
 	}
 	go func() {
 		defer c.loops.leave()
+		runtime.Gosched() // what can add to the batch does so first
 		s := writerScratch.Get().(*scratch)
 		c.writeLoop(s)
 		s.clear()

@@ -77,3 +77,14 @@ func BenchmarkStream(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkCalls(b *testing.B) {
+	e := open(b)
+	b.ReportAllocs()
+	b.ResetTimer()
+	got, err := e.Calls(200, b.N)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(got.CPU.Nanoseconds()), "cpu-ns/op")
+}

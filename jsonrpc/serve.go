@@ -55,8 +55,12 @@ func (c *Conn) notification(m *Message) {
 		c.cancelRequest(m)
 		return
 	}
-	// A panic has been reported, and a notification has no other answer.
-	_ = c.contain(func() { c.opts.Handler.HandleNotification(c.ctx, m) })
+	defer func() {
+		if v := recover(); v != nil {
+			c.panicked(v) // a notification has no other answer
+		}
+	}()
+	c.opts.Handler.HandleNotification(c.ctx, m)
 }
 
 // cancelRequest ends the context of the request that the peer takes back. An
@@ -192,16 +196,19 @@ func (c *Conn) leave(id ID) context.CancelCauseFunc {
 // contain runs a handler's code and turns a panic into an internal error.
 func (c *Conn) contain(run func()) (err error) {
 	defer func() {
-		v := recover()
-		if v == nil {
-			return
+		if v := recover(); v != nil {
+			c.panicked(v)
+			err = internalError(fmt.Errorf("handler panicked: %v", v))
 		}
-		c.stats.panics.Add(1)
-		if c.opts.OnPanic != nil {
-			c.opts.OnPanic(v, debug.Stack())
-		}
-		err = internalError(fmt.Errorf("handler panicked: %v", v))
 	}()
 	run()
 	return nil
+}
+
+// panicked counts and reports a panic of a handler.
+func (c *Conn) panicked(v any) {
+	c.stats.panics.Add(1)
+	if c.opts.OnPanic != nil {
+		c.opts.OnPanic(v, debug.Stack())
+	}
 }

@@ -79,6 +79,22 @@ func appendHeader(b []byte, op ws.OpCode, n int, mask *[4]byte) []byte {
 	return b
 }
 
+// cipherBlock is what ws.Cipher takes at a time; what is left over it takes byte by
+// byte.
+const cipherBlock = 16
+
+// blocks is n, rounded up to whole blocks.
+func blocks(n int) int { return (n + cipherBlock - 1) &^ (cipherBlock - 1) }
+
+// cipher masks or unmasks b from its beginning, with the bytes behind it as far as they
+// are needed to fill a block, if b has room for them.
+func cipher(b []byte, mask [4]byte) {
+	if n := blocks(len(b)); n <= cap(b) {
+		b = b[:n]
+	}
+	ws.Cipher(b, mask, 0)
+}
+
 // newMask returns an unpredictable mask, as RFC 6455 section 5.3 demands. The
 // generator behind rand.Uint32 is ChaCha8 with a seed from the system.
 func newMask() (m [4]byte) {

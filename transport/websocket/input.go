@@ -156,7 +156,7 @@ func (c *Conn) buffered() []byte {
 	}
 	msg := append(c.in.memory(n), b[at:at+n]...)
 	if !c.client {
-		ws.Cipher(msg, mask, 0)
+		cipher(msg, mask)
 	}
 	c.in.r += at + n
 	return msg
@@ -167,7 +167,7 @@ func (in *input) memory(n int) []byte {
 	if spare := in.reuse(n); spare != nil {
 		return spare
 	}
-	return make([]byte, 0, n)
+	return make([]byte, 0, blocks(n))
 }
 
 // payload appends the payload of h to msg, unmasked.

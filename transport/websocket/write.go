@@ -182,7 +182,11 @@ func (o *output) copy(p []byte, mask *[4]byte) error {
 		at := len(o.buf)
 		n := min(len(p)-off, cap(o.buf)-at)
 		o.buf = append(o.buf, p[off:off+n]...)
-		if mask != nil {
+		switch {
+		case mask == nil:
+		case off == 0:
+			cipher(o.buf[at:], *mask) // what it does behind the end is written over
+		default:
 			ws.Cipher(o.buf[at:], *mask, off)
 		}
 		off += n

@@ -14,7 +14,7 @@ type gauges struct {
 	h *Host
 
 	connections, outboxMessages, outboxBytes, outboxMessagesMax, outboxBytesMax *prometheus.Desc
-	relayMessages, relayBytes, relayMessagesMax, requests, calls                *prometheus.Desc
+	relayMessages, relayBytes, relayMessagesMax, windowText, requests, calls    *prometheus.Desc
 	channels, loaded, unsaved, clients, effects, observed, seq, sequencerWait   *prometheus.Desc
 	pending, pendingBytes, lag, ring, ringBytes, failing                        *prometheus.Desc
 }
@@ -37,6 +37,7 @@ func newGauges(h *Host) *gauges {
 		relayMessages:     desc("relay_queue_messages", "Messages of other clients that wait, of those in all outboxes."),
 		relayBytes:        desc("relay_queue_bytes", "Bytes of messages of other clients that wait, of those in all outboxes."),
 		relayMessagesMax:  desc("relay_queue_largest_messages", "Messages of other clients in the outbox that has the most of them."),
+		windowText:        desc("window_text_bytes", "Bytes of messages that leave in frames and have not left whole."),
 		requests:          desc("requests_in_flight", "Requests of clients without an answer."),
 		calls:             desc("client_calls_in_flight", "Requests to clients without an answer."),
 		channels:          desc("channels", "Channels that exist, by kind: sessions, chats, and so on.", "kind"),
@@ -60,7 +61,7 @@ func newGauges(h *Host) *gauges {
 func (g *gauges) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		g.connections, g.outboxMessages, g.outboxBytes, g.outboxMessagesMax, g.outboxBytesMax, g.relayMessages, g.relayBytes,
-		g.relayMessagesMax, g.requests, g.calls, g.channels, g.loaded, g.unsaved, g.clients, g.effects, g.observed, g.seq,
+		g.relayMessagesMax, g.windowText, g.requests, g.calls, g.channels, g.loaded, g.unsaved, g.clients, g.effects, g.observed, g.seq,
 		g.sequencerWait, g.pending, g.pendingBytes, g.lag, g.ring, g.ringBytes, g.failing,
 	} {
 		ch <- d
@@ -133,6 +134,7 @@ func (g *gauges) showConnections(show func(*prometheus.Desc, float64, ...string)
 	show(g.relayMessages, float64(q.relayed))
 	show(g.relayBytes, float64(q.relayedBytes))
 	show(g.relayMessagesMax, float64(q.relayedMax))
+	show(g.windowText, float64(g.h.cuts.size()))
 	show(g.requests, float64(q.requests))
 	show(g.calls, float64(q.calls))
 }

@@ -54,6 +54,7 @@ type Host struct {
 	unfinished       []ahp.URI       // channels an earlier process left with open work
 	cursors          cursors
 	encodings        chan struct{} // a slot per snapshot being encoded
+	cuts             cuts
 	commits          commits
 	observers        observers
 
@@ -96,6 +97,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	}
 	h.seq.mu.began, h.seq.mu.holds = h.began, h.metrics.hold
 	h.ctx, h.cancel = context.WithCancelCause(ctx)
+	h.cuts.maxBytes = h.limits.WindowTextBytes
 	h.encodings = make(chan struct{}, h.limits.SnapshotEncodings)
 	h.cursors.key = make([]byte, 32)
 	rand.Read(h.cursors.key) // never fails (crypto/rand)

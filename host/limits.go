@@ -68,6 +68,10 @@ type Limits struct {
 	// WindowLagBytes is how far the log of a channel may run ahead of a windowed
 	// subscriber, unless its snapshot is larger. Then it gets a new snapshot.
 	WindowLagBytes int64
+	// WindowTextBytes bounds the messages of all connections that leave in frames
+	// and have not left whole, such as snapshots whose viewers stall. Over it the
+	// connection that has stood still for the longest time is closed.
+	WindowTextBytes int64
 	// ReassemblyBytes bounds a message in frames, and ReassemblyConnBytes all
 	// that one connection has not completed (17, 21).
 	ReassemblyBytes     int64
@@ -105,6 +109,7 @@ var DefaultLimits = Limits{
 	WindowBytes:          4 << 20,
 	WindowFrameBytes:     256 << 10,
 	WindowLagBytes:       4 << 20,
+	WindowTextBytes:      256 << 20,
 	ReassemblyBytes:      64 << 20,
 	ReassemblyConnBytes:  256 << 20,
 	ShutdownFlush:        5 * time.Second,
@@ -140,6 +145,7 @@ func (l Limits) withDefaults() Limits {
 	fill(&l.WindowBytes, d.WindowBytes)
 	fill(&l.WindowFrameBytes, d.WindowFrameBytes)
 	fill(&l.WindowLagBytes, d.WindowLagBytes)
+	fill(&l.WindowTextBytes, d.WindowTextBytes)
 	fill(&l.ReassemblyBytes, d.ReassemblyBytes)
 	fill(&l.ReassemblyConnBytes, d.ReassemblyConnBytes)
 	fill(&l.ShutdownFlush, d.ShutdownFlush)

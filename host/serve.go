@@ -79,6 +79,7 @@ func (c *Conn) ended() error {
 	c.endCounts()
 	c.leave()
 	c.out.close()
+	c.h.cuts.leave(c)
 	var closed *closedError
 	if errors.As(cause, &closed) {
 		c.h.metrics.closes.WithLabelValues(string(closed.cause)).Inc()

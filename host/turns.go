@@ -52,6 +52,7 @@ func (o *outbox) closeWindow(w *windowed) {
 
 func (o *outbox) dropWindowLocked(w *windowed) {
 	w.over = true
+	w.conn.h.cuts.drop(w)
 	o.win.turns.Leave(w)
 	if o.win.byURI[w.uri] == w {
 		delete(o.win.byURI, w.uri)

@@ -42,6 +42,7 @@ type windowed struct {
 
 	// Only the writer touches these.
 	frames flow.Fragmenter // of the message on its way
+	whole  int64           // its bytes, if it leaves in frames
 	taken  func()          // called when that has left as a whole
 
 	// Only the reader touches this.
@@ -135,6 +136,7 @@ func (w *windowed) frame(dst []byte) (msg []byte, size int64, waitFor uint64, er
 		if w.frames, err = flow.NewFragmenter(msg, frameEnvelope(w.uri), w.maxFrame); err != nil {
 			return nil, 0, 0, err
 		}
+		w.whole = int64(len(msg))
 	}
 	msg, size = w.frames.AppendNext(dst)
 	return msg, size, 0, nil
@@ -142,6 +144,14 @@ func (w *windowed) frame(dst []byte) (msg []byte, size int64, waitFor uint64, er
 
 // left is called when a frame is sure to be sent.
 func (w *windowed) left() {
+	switch done := w.frames.Done(); {
+	case w.whole == 0:
+	case done:
+		w.conn.h.cuts.drop(w)
+		w.whole = 0
+	default:
+		w.conn.h.cuts.move(w, w.whole)
+	}
 	if w.taken != nil && w.frames.Done() {
 		w.taken()
 		w.taken = nil

@@ -349,6 +349,64 @@ func TestStalledViewer(t *testing.T) {
 	})
 }
 
+// TestViewersStalledInASnapshot: viewers that stop inside a large snapshot hold its
+// text up to a bound for all of them. Over it the one that has stood still for the
+// longest time is closed, and the others go on where they were.
+func TestViewersStalledInASnapshot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const size = 1 << 20
+		w := newWorld(t, Options{Limits: Limits{WindowTextBytes: 5 * size / 2}})
+		session, chat := "ahp-session:/s", "ahp-chat:/c"
+		if err := errors.Join(w.h.Create(session, labSession("x"), ""), w.h.Create(chat, labChat(chat), session)); err != nil {
+			t.Fatal(err)
+		}
+		w.h.Apply(chat, &ahp.ChatTurnStarted{TurnID: "t", StartedAt: Now(), Message: &ahp.Message{Text: strings.Repeat("x", size)}})
+		var viewers []*viewer
+		for i := range 3 {
+			conn, err := w.Dial(string(rune('a' + i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := newViewer(t, conn, func(f func()) { w.serving.Go(f) })
+			defer v.close()
+			v.mu.Lock()
+			v.paused = true
+			v.mu.Unlock()
+			v.subscribe(chat, flow.Limits{WindowBytes: 1, MaxFrameBytes: 64 << 10})
+			viewers = append(viewers, v)
+			time.Sleep(time.Minute)
+		}
+		synctest.Wait()
+		conns := w.h.connsLocked() // nobody else is about
+		if len(conns) != 2 {
+			t.Errorf("%d viewers are left, want 2", len(conns))
+		}
+		if n := w.h.cuts.size(); n < 2*size || n > 5*size/2 {
+			t.Errorf("%d bytes are held", n)
+		}
+		for _, c := range conns {
+			if c.id == 1 {
+				t.Error("the first is left, who has stood still the longest")
+			}
+		}
+		for _, v := range viewers[1:] {
+			v.mu.Lock()
+			v.paused = false
+			v.release(chat, v.views[chat], v.views[chat].held)
+			v.mu.Unlock()
+			synctest.Wait()
+			v.mu.Lock()
+			if c := v.views[chat]; encoded(t, c.state) != encoded(t, w.h.State(chat)) || c.snapshots != 1 {
+				t.Errorf("after %d snapshots and %d messages a viewer has another state", c.snapshots, c.frames)
+			}
+			v.mu.Unlock()
+		}
+		if n := w.h.cuts.size(); n != 0 {
+			t.Errorf("%d bytes are held for nobody", n)
+		}
+	})
+}
+
 // TestWindowedModel lets a host and a client do what they like: actions of the host,
 // dispatches that are accepted and rejected, releases in any portion, a log that
 // runs away, subscriptions that end and begin. Whatever happens, the host keeps the

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
@@ -263,8 +264,13 @@ func join(local net.Conn, far *client.TCPConn) error {
 }
 
 func endWriting(w io.Writer) error {
-	if c, ok := w.(halfCloser); ok {
-		return c.CloseWrite()
+	c, ok := w.(halfCloser)
+	if !ok {
+		return nil
 	}
-	return nil
+	err := c.CloseWrite()
+	if errors.Is(err, syscall.ENOTCONN) { // it has reset its end
+		return errLocalGone
+	}
+	return err
 }

@@ -281,3 +281,94 @@ func TestForwardRefusals(t *testing.T) {
 		}
 	}
 }
+
+// page is a web page that is whole when its style, its script, what the script asks
+// for and a WebSocket have all come. A picture that comes last keeps the browser
+// loading until then.
+const page = `<!doctype html><title>loading</title><link rel="stylesheet" href="style.css"><p id="told"></p>
+<img src="dot.svg" onload="told('image')"><img src="whole.svg"><script src="script.js"></script>`
+
+const pageScript = `
+const heard = new Set();
+function told(what) {
+	heard.add(what);
+	document.getElementById('told').textContent = 'heard ' + [...heard].sort().join(' ');
+	if (heard.size === 11) fetch('finished');
+}
+if (getComputedStyle(document.body).color === 'rgb(1, 2, 3)') told('style');
+for (let n = 0; n < 8; n++) fetch('answer?n=' + n).then(r => r.json()).then(a => told('answer' + a.n));
+const ws = new WebSocket('ws://' + location.host + '/echo');
+ws.onopen = () => ws.send('x'.repeat(100000));
+ws.onmessage = m => { told('websocket' + m.data.length); ws.close(); };
+`
+
+// site serves the page.
+func site(t *testing.T) *httptest.Server {
+	mux := http.NewServeMux()
+	text := func(pattern, kind, body string) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			_, _ = io.WriteString(w, body)
+		})
+	}
+	text("/{$}", "text/html", page)
+	text("/style.css", "text/css", "body { color: rgb(1, 2, 3) }")
+	text("/script.js", "text/javascript", pageScript)
+	const dot = `<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>`
+	text("/dot.svg", "image/svg+xml", dot)
+	finished := make(chan struct{})
+	mux.HandleFunc("/finished", func(http.ResponseWriter, *http.Request) { close(finished) })
+	mux.HandleFunc("/whole.svg", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-finished:
+		case <-r.Context().Done():
+		}
+		w.Header().Set("Content-Type", "image/svg+xml")
+		_, _ = io.WriteString(w, dot)
+	})
+	mux.HandleFunc("/answer", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"n":%q}`, r.FormValue("n"))
+	})
+	mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
+		c, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer c.CloseNow()
+		c.SetReadLimit(1 << 20)
+		if kind, m, err := c.Read(r.Context()); err == nil {
+			_ = c.Write(r.Context(), kind, m)
+			_, _, _ = c.Read(r.Context()) // the page closes
+		}
+	})
+	web := httptest.NewServer(mux)
+	t.Cleanup(web.Close)
+	return web
+}
+
+// TestForwardCarriesABrowser: a browser whose proxy is the SOCKS port shows a page of
+// the host's network, with everything that it loads.
+func TestForwardCarriesABrowser(t *testing.T) {
+	browser := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if _, err := exec.LookPath(name); err == nil {
+			browser = name
+			break
+		}
+	}
+	if browser == "" {
+		t.Skip("chromium is not installed")
+	}
+	web := site(t)
+	d := stateDir(t)
+	serveInside(t, d, serveOptions{})
+	f := startForward(t, d, "-D", "0")
+	address := strings.Replace(web.URL, "127.0.0.1", "localhost", 1) + "/"
+	dom := outputOf(t, command(t, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--user-data-dir="+t.TempDir(), "--proxy-server=socks5://"+f.addr, "--proxy-bypass-list=<-loopback>",
+		"--timeout=60000", "--dump-dom", address))
+	want := "heard answer0 answer1 answer2 answer3 answer4 answer5 answer6 answer7 image style websocket100000"
+	if !strings.Contains(string(dom), want) {
+		t.Errorf("the browser shows %s", dom)
+	}
+}

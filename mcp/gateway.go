@@ -75,10 +75,21 @@ func (g *Gateway) Run(ctx context.Context) error {
 	}
 	l.close(errShutdown)
 	err = p.stop()
+	within(stopGrace, serverDone) // what it said last is still on its way
 	server.close()
 	client.close()
 	loops.Wait()
 	return err
+}
+
+// within waits for done, but no longer than d: a grandchild may hold the pipe open.
+func within(d time.Duration, done <-chan struct{}) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
 }
 
 // linger lets accepted calls go on without their client.

@@ -286,7 +286,7 @@ func TestForwardRefusals(t *testing.T) {
 // for and a WebSocket have all come. A picture that comes last keeps the browser
 // loading until then.
 const page = `<!doctype html><title>loading</title><link rel="stylesheet" href="style.css"><p id="told"></p>
-<img src="dot.svg" onload="told('image')"><img src="whole.svg"><script src="script.js"></script>`
+<img id="dot" src="dot.svg"><img src="whole.svg"><script src="script.js"></script>`
 
 const pageScript = `
 const heard = new Set();
@@ -295,6 +295,8 @@ function told(what) {
 	document.getElementById('told').textContent = 'heard ' + [...heard].sort().join(' ');
 	if (heard.size === 11) fetch('finished');
 }
+const dot = document.getElementById('dot');
+if (dot.complete) told('image'); else dot.onload = () => told('image');
 if (getComputedStyle(document.body).color === 'rgb(1, 2, 3)') told('style');
 for (let n = 0; n < 8; n++) fetch('answer?n=' + n).then(r => r.json()).then(a => told('answer' + a.n));
 const ws = new WebSocket('ws://' + location.host + '/echo');

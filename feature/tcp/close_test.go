@@ -178,6 +178,53 @@ func TestSilentBeyondTheDrain(t *testing.T) {
 	})
 }
 
+// TestSlowInTheDrain: a destination that goes on reading gets what is left, however
+// long that takes within reason.
+func TestSlowInTheDrain(t *testing.T) {
+	for _, tt := range []struct {
+		rest  time.Duration // for each 16 KiB
+		whole bool
+	}{{100 * time.Millisecond, true}, {2 * time.Second, true}, {8 * time.Second, false}, {11 * time.Second, false}} {
+		t.Run(tt.rest.String(), func(t *testing.T) {
+			bubble(t, Options{}, host.Limits{}, func(w *world) {
+				done := make(chan reading, 1)
+				w.listen("127.0.0.1:80", func(conn *simnet.Conn) {
+					_ = conn.CloseWrite()
+					var r reading
+					buf := make([]byte, 16<<10)
+					for r.err == nil {
+						var n int
+						n, r.err = io.ReadFull(conn, buf)
+						r.got = append(r.got, buf[:n]...)
+						time.Sleep(tt.rest)
+					}
+					done <- r
+					_ = conn.Close()
+				})
+				w.net.Link("host", "127.0.0.1:80").Set(simnet.Profile{BufferBytes: 16 << 10})
+				c := w.far(w.connect())
+				s := c.mustOpen("ahp-tcp:/t1", "127.0.0.1", 80, ours)
+				if r := readAll(s); r.err != nil {
+					t.Fatal(r.err)
+				}
+				want := noise(1 << 20)
+				_, err := s.Write(want)
+				if err = errors.Join(err, s.CloseWrite(), s.unsubscribe()); err != nil {
+					t.Fatal(err)
+				}
+				r := <-done
+				if whole := r.err == io.EOF && bytes.Equal(r.got, want); whole != tt.whole {
+					t.Errorf("the destination got %d bytes and %v", len(r.got), r.err)
+				}
+				if !tt.whole && !errors.Is(r.err, syscall.ECONNRESET) {
+					t.Errorf("the destination got %v, want a reset", r.err)
+				}
+				c.close()
+			})
+		})
+	}
+}
+
 // TestUnreadDataIsAReset: a destination that closes without having read what it
 // was sent resets the connection; the client must not see a clean end after a body
 // that is too short (case 52).

@@ -53,7 +53,9 @@ type connection struct {
 	over       bool   // the socket is closed, or will be once it is open
 	why        end
 	subscribed bool
-	left       bool // the client has unsubscribed or is gone
+	left       bool      // the client has unsubscribed or is gone
+	draining   bool      // and only the rest is to be written
+	taken      time.Time // then: when the destination took the last piece
 	retired    bool
 	timer      *time.Timer
 
@@ -149,7 +151,10 @@ func (c *connection) Unsubscribed() {
 	c.left = true
 	clean := c.outDone && c.inEnd && !c.over
 	if clean && !c.inDone {
-		c.timer = time.AfterFunc(c.f.limits.FinalDrain, func() { c.abort(endDrain, false) })
+		_ = c.sock.SetWriteDeadline(time.Unix(1, 0)) // the writer goes on in pieces
+		c.draining, c.taken = true, time.Now()
+		last := c.taken.Add(maxDrains * c.f.limits.FinalDrain)
+		c.timer = time.AfterFunc(c.f.limits.FinalDrain, func() { c.drainCheck(last) })
 	}
 	over := c.over
 	c.mu.Unlock()
@@ -161,6 +166,24 @@ func (c *connection) Unsubscribed() {
 	default:
 		c.abort(endClient, false)
 	}
+}
+
+// maxDrains is how many times Limits.FinalDrain a destination has that goes on taking
+// what is left.
+const maxDrains = 30
+
+// drainCheck ends the connection when the destination has taken nothing for the limit,
+// or has not taken everything by the last moment. Otherwise it looks again later.
+func (c *connection) drainCheck(last time.Time) {
+	c.mu.Lock()
+	wait := min(time.Until(c.taken.Add(c.f.limits.FinalDrain)), time.Until(last))
+	if !c.over && wait > 0 {
+		c.timer.Reset(wait)
+		c.mu.Unlock()
+		return
+	}
+	c.mu.Unlock()
+	c.abort(endDrain, false)
 }
 
 // Lost implements host.Endpoint.

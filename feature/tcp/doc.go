@@ -16,7 +16,7 @@
 //   - Bytes arrive once and in order, or the connection is visibly reset: an end
 //     that is not clean is a reset at the socket (linger 0) and at the client.
 //   - What the host accepted before the client's unsubscribe is written, or the
-//     destination is reset, within Limits.FinalDrain.
+//     destination is reset, within Limits.FinalDrain of its taking the last of it.
 //   - Every queue is bounded by the window of its direction: towards the
 //     destination by the host's, towards the client by two chunks.
 //   - A connection that moves nothing holds no buffer but a small one, and one

@@ -25,8 +25,9 @@ type Limits struct {
 	Open time.Duration
 	// Unsubscribed is how long a connection waits for its subscriber. Default 30 s.
 	Unsubscribed time.Duration
-	// FinalDrain is how long a destination may take to read what is left when
-	// the client has closed in order. Default 10 s.
+	// FinalDrain is how long a destination may take nothing of what is left when
+	// the client has closed in order. One that goes on taking has 30 times as long.
+	// Default 10 s.
 	FinalDrain time.Duration
 }
 

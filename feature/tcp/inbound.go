@@ -1,7 +1,12 @@
 package tcp
 
 import (
+	"errors"
+	"io"
 	"net"
+	"os"
+	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -125,16 +130,59 @@ func (c *connection) writeBatch(batch []*chunk, bufs net.Buffers) (size int64, e
 		size += ch.size
 		bufs = append(bufs, ch.data[:ch.w])
 	}
-	if len(bufs) == 1 {
-		_, err = c.sock.Write(bufs[0])
-	} else if len(bufs) > 1 {
-		_, err = bufs.WriteTo(c.sock)
+	if !c.drains() {
+		bufs, err = writeAll(c.sock, bufs)
+	}
+	if len(bufs) > 0 && (err == nil || errors.Is(err, os.ErrDeadlineExceeded)) {
+		err = c.writePieces(bufs)
 	}
 	for i, ch := range batch {
 		giveChunk(ch)
 		batch[i] = nil
 	}
 	return size, err
+}
+
+// writeAll writes and returns what could not be written.
+func writeAll(w io.Writer, bufs net.Buffers) (net.Buffers, error) {
+	if len(bufs) != 1 {
+		_, err := bufs.WriteTo(w)
+		return bufs, err
+	}
+	n, err := w.Write(bufs[0])
+	if bufs[0] = bufs[0][n:]; len(bufs[0]) == 0 {
+		bufs = nil
+	}
+	return bufs, err
+}
+
+// drainPiece is what a destination takes of what is left while it is seen to go on.
+const drainPiece = 16 << 10
+
+// writePieces writes so that it shows when the destination takes more. A write that
+// was under way when the drain began was cut short for that.
+func (c *connection) writePieces(bufs net.Buffers) error {
+	if err := c.sock.SetWriteDeadline(time.Time{}); err != nil {
+		return err
+	}
+	for _, buf := range bufs {
+		for piece := range slices.Chunk(buf, drainPiece) {
+			if _, err := c.sock.Write(piece); err != nil {
+				return err
+			}
+			c.mu.Lock()
+			c.taken = time.Now()
+			c.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// drains reports whether the client has left in order and only the rest is written.
+func (c *connection) drains() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.draining
 }
 
 // nextBatch takes about writeBytes of what waits, and reports whether the end

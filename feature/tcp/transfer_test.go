@@ -78,7 +78,7 @@ func source(seed uint64, n int64) io.Reader {
 // TestTransfers proves bytes equal both ways at once: every size that is on some
 // edge, eight streams at a time, over a network that stalls and splits.
 func TestTransfers(t *testing.T) {
-	large := int64(scale.Count(64)) << 20
+	large := int64(scale.Count(1024)) << 20
 	if testing.Short() {
 		large = 256 << 10
 	}

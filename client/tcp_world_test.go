@@ -156,8 +156,8 @@ func TestTCPBytesAreEqual(t *testing.T) {
 		{98217, 1, client.Window{}}, // about a frame
 		{98218, 1, client.Window{}},
 		{1572864, 1, client.Window{}}, // about a window
-		{amount(64 * mb), 1, client.Window{}},
-		{amount(16 * mb), 8, client.Window{}},
+		{amount(1024 * mb), 1, client.Window{}},
+		{amount(128 * mb), 8, client.Window{}},
 		{amount(2 * mb), 2, windows},
 		{amount(mb / 8), 1, client.Window{Bytes: 1, MaxFrameBytes: 1024}},
 	} {

@@ -63,8 +63,10 @@ func (h *Host) createLocked(st *step, ch *channel, parent ahp.URI, body []byte) 
 func (h *Host) roomLocked(ch *channel) error {
 	switch {
 	case ch.scheme.Kind == ahp.KindSession && len(h.seq.sessions) >= h.limits.Sessions:
+		h.LimitReached(limitSessions)
 		return jsonrpc.Errorf(jsonrpc.CodeInternal, "the host holds %d sessions, its limit; dispose one first", h.limits.Sessions)
 	case ch.parent != nil && len(ch.parent.children) >= h.limits.ChatsPerSession:
+		h.LimitReached(limitChats)
 		return jsonrpc.Errorf(jsonrpc.CodeInternal, "the session holds %d chats, its limit; dispose one first", h.limits.ChatsPerSession)
 	}
 	return nil

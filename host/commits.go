@@ -109,6 +109,7 @@ func (h *Host) awaitRoom() {
 		return
 	}
 	h.metrics.waits.Inc()
+	h.LimitReached(limitBacklog)
 	for h.journal.Backlog() > h.limits.JournalBacklogBytes {
 		select {
 		case <-h.commits.moving(h.journal.Committed() + 1):

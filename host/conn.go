@@ -97,7 +97,7 @@ func (c *Conn) subscribedLocked(ch *channel) bool {
 // pushLocked queues an item; a connection over its bound is closed.
 func (c *Conn) pushLocked(it item) {
 	if !c.out.push(it) {
-		c.fail(CloseOverflow, nil)
+		c.overrun()
 	}
 }
 
@@ -111,14 +111,14 @@ func (c *Conn) pushToLocked(ch *channel, it item) {
 		return
 	}
 	if !c.out.pushWindowed(s.win, it) {
-		c.fail(CloseOverflow, nil)
+		c.overrun()
 	}
 }
 
 // send queues a message of jsonrpc behind everything so far.
 func (c *Conn) send(msg []byte) error {
 	if !c.out.push(item{msg: msg, seq: 0}) {
-		c.fail(CloseOverflow, nil)
+		c.overrun()
 		return context.Cause(c.ctx)
 	}
 	return nil
@@ -126,7 +126,7 @@ func (c *Conn) send(msg []byte) error {
 
 func (c *Conn) sendUrgent(msg []byte) error {
 	if !c.out.pushUrgent(msg) {
-		c.fail(CloseOverflow, nil)
+		c.overrun()
 		return context.Cause(c.ctx)
 	}
 	return nil
@@ -144,7 +144,10 @@ func (c *Conn) failAfterFlush(cause CloseCause, err error) {
 	if !c.flushed.CompareAndSwap(nil, &closedError{cause: cause, err: err}) {
 		return
 	}
-	limit := time.AfterFunc(c.h.limits.ShutdownFlush, func() { c.fail(cause, err) })
+	limit := time.AfterFunc(c.h.limits.ShutdownFlush, func() {
+		c.h.LimitReached(limitFlush)
+		c.fail(cause, err)
+	})
 	context.AfterFunc(c.ctx, func() { limit.Stop() })
 	c.out.signal()
 }

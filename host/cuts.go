@@ -37,6 +37,7 @@ func (k *cuts) move(w *windowed, bytes int64) {
 	}
 	k.mu.Unlock()
 	for _, old := range stalled {
+		old.conn.h.LimitReached(limitWindowText)
 		old.conn.fail(CloseOverflow, nil)
 	}
 }

@@ -121,6 +121,7 @@ func (h *Host) refuseLocked(c *Conn, ch *channel, d *dispatched) string {
 	case !ahp.BelongsTo(name, ch.scheme.Kind):
 		return "the action does not belong to this kind of channel"
 	case h.effectsFullLocked(ch, d.action):
+		h.LimitReached(limitEffects)
 		return "busy: too many actions wait on this channel"
 	}
 	return ch.scheme.Validate(ch.state, d.action, c.actor())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/internal/limit"
 	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -154,6 +155,7 @@ type Registry struct {
 	schemes       map[ahp.Kind]*Scheme
 	hooks         []Hooks
 	observers     []*observer
+	limits        []limit.Row
 	members       map[string]jsontext.Value
 	meta          map[string]jsontext.Value
 }

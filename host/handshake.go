@@ -54,6 +54,7 @@ func (c *Conn) greet(p *ahp.InitializeParams) (version string, err error) {
 	case p.ClientID == "" || len(p.ClientID) > maxClientID:
 		return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "clientId must have 1 to %d bytes", maxClientID)
 	case len(p.InitialSubscriptions) > c.h.limits.SubscriptionsPerConn:
+		c.h.LimitReached(limitSubscriptions)
 		return "", jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "at most %d subscriptions", c.h.limits.SubscriptionsPerConn)
 	}
 	version, valid := ahp.Negotiate(p.ProtocolVersions)

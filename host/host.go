@@ -14,6 +14,7 @@ import (
 	"github.com/causeway-ahp/causeway/journal"
 	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Options of a host. The zero value is a host with the default limits, one user
@@ -36,6 +37,8 @@ type Options struct {
 // Host is an AHP host. Its methods may be called concurrently.
 type Host struct {
 	limits           Limits
+	limitHits        *prometheus.CounterVec
+	relayHits        relayHits
 	policy           Policy
 	log              *slog.Logger
 	info             ahp.Implementation
@@ -102,6 +105,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 	h.cursors.key = make([]byte, 32)
 	rand.Read(h.cursors.key) // never fails (crypto/rand)
 	h.lineages = newLineages(h.limits.ReconnectGrace, h.limits.RememberedClients)
+	h.lineages.reached = h.LimitReached
 	h.store, h.retention = opts.Store, opts.Retention
 	past, err := h.recall(opts.Store)
 	if err != nil {
@@ -119,7 +123,7 @@ func New(ctx context.Context, opts Options) (*Host, error) {
 		},
 	})
 	h.commits.journal, h.commits.moved = h.journal, make(chan struct{})
-	h.commits.overrun = func(c *Conn) { c.fail(CloseOverflow, nil) }
+	h.commits.overrun = (*Conn).overrun
 	if err := h.start(past); err != nil {
 		h.cancel(err)
 		return nil, errors.Join(err, h.journal.Close())
@@ -137,6 +141,7 @@ func (h *Host) start(past *journal.Recovery) error {
 			return fmt.Errorf("register feature: %w", err)
 		}
 	}
+	h.countLimits()
 	h.traffic = newTraffic(h, h.registry)
 	h.metrics.registry.MustRegister(h.traffic.in, h.traffic.out, newGauges(h))
 	h.observers.list, h.observers.moved = h.registry.observers, make(chan struct{})
@@ -246,6 +251,7 @@ func (h *Host) drain(ctx context.Context, drained chan struct{}, conns []*Conn) 
 	case <-drained:
 		return nil
 	case <-limit.C:
+		h.LimitReached(limitFlush)
 	case <-ctx.Done():
 		err = fmt.Errorf("shutdown was cut short: %w", context.Cause(ctx))
 	}

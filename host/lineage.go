@@ -44,11 +44,12 @@ type lineages struct {
 	grace time.Duration
 	max   int // bounds away
 
-	forgotten func(*lineage) // told of each that nobody can continue any more; nil for nobody
+	reached   func(limit string) // counts what clients are forgotten for
+	forgotten func(*lineage)     // told of each that nobody can continue any more; nil for nobody
 }
 
 func newLineages(grace time.Duration, most int) lineages {
-	return lineages{byID: make(map[string]*lineage), away: list.New(), grace: grace, max: most}
+	return lineages{byID: make(map[string]*lineage), away: list.New(), grace: grace, max: most, reached: func(string) {}}
 }
 
 // startLocked begins a lineage for a connection. It is nil when the id is held
@@ -72,6 +73,7 @@ func (t *lineages) restoreLocked(l *lineage, now time.Time) {
 	t.byID[l.clientID] = l
 	l.lostAt, l.place = now, t.away.PushBack(l)
 	if t.away.Len() > t.max {
+		t.reached(limitRemembered)
 		t.forgetLocked(t.away.Front().Value.(*lineage))
 	}
 }
@@ -113,6 +115,7 @@ func (t *lineages) lostLocked(c *Conn, now time.Time) {
 	}
 	l.lostAt, l.place = now, t.away.PushBack(l)
 	if t.away.Len() > t.max {
+		t.reached(limitRemembered)
 		t.forgetLocked(t.away.Front().Value.(*lineage))
 	}
 }
@@ -125,6 +128,7 @@ func (t *lineages) expireLocked(now time.Time) {
 		if now.Sub(l.lostAt) <= t.grace {
 			return
 		}
+		t.reached(limitGrace)
 		t.forgetLocked(l)
 	}
 }

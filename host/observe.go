@@ -129,6 +129,7 @@ func (h *Host) awaitObservers() {
 		return
 	}
 	h.metrics.waits.Inc()
+	h.LimitReached(limitObservers)
 	moved := h.observersMoving()
 	if moved == nil {
 		return

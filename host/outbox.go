@@ -70,7 +70,7 @@ func newOutbox(h *Host, overrun func()) *outbox {
 	return &outbox{
 		relayed: relayQueue{
 			maxBytes: h.limits.RelayBytes, maxCount: h.limits.RelayMessages,
-			patience: h.limits.RelayPatience, overrun: overrun,
+			patience: h.limits.RelayPatience, overrun: overrun, hits: &h.relayHits,
 		},
 		published: &h.seq.published, committed: h.journal.Committed,
 		maxBytes: h.limits.OutboxBytes, maxCount: h.limits.OutboxMessages,

@@ -211,7 +211,7 @@ func (s *Stream) receive(m jsonrpc.Message, size int64) {
 
 // violated implements source.
 func (s *Stream) violated(err error) {
-	s.c.h.metrics.violations.Inc()
+	s.c.h.breached(err)
 	s.endpoint.Violated(err)
 }
 

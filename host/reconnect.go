@@ -99,6 +99,7 @@ func (c *Conn) wanted(p *ahp.ReconnectParams) (w wantedChannels, err error) {
 	case p.Channel != nil && normalRoot(*p.Channel) != ahp.RootURI:
 		return w, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "reconnect belongs to channel %s", ahp.RootURI)
 	case len(p.Subscriptions) > c.h.limits.SubscriptionsPerConn:
+		c.h.LimitReached(limitSubscriptions)
 		return w, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "at most %d subscriptions", c.h.limits.SubscriptionsPerConn)
 	}
 	for _, raw := range p.Subscriptions {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // ErrRelayFull is why a message of another client was not queued for this one:
@@ -21,6 +22,7 @@ type relayQueue struct {
 	maxBytes, maxCount int64
 	patience           time.Duration
 	overrun            func() // the queue has been full for that long
+	hits               *relayHits
 
 	bytes, count int64
 	full         *time.Timer // runs since a message was refused; nil since one left
@@ -33,6 +35,7 @@ func (q *relayQueue) admitLocked(o *outbox, size int64) bool {
 		q.bytes += size
 		return true
 	}
+	q.refusedLocked()
 	if q.full == nil {
 		var timer *time.Timer
 		timer = time.AfterFunc(q.patience, func() {
@@ -46,6 +49,18 @@ func (q *relayQueue) admitLocked(o *outbox, size int64) bool {
 		q.full = timer
 	}
 	return false
+}
+
+// relayHits count the refusals of all connections. They are looked up once: a message
+// that is dropped must cost less than one that is carried.
+type relayHits struct{ bytes, count prometheus.Counter }
+
+func (q *relayQueue) refusedLocked() {
+	if q.count >= q.maxCount {
+		q.hits.count.Inc()
+	} else {
+		q.hits.bytes.Inc()
+	}
 }
 
 // leftLocked accounts for a message that was taken out.

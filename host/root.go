@@ -71,6 +71,9 @@ func (h *Host) listSessions(_ context.Context, r *Request) jsonrpc.Reply {
 	result := ahp.ListSessionsResult{Items: make([]ahp.SessionSummary, 0, min(limit, len(list)))}
 	for i, s := range list {
 		if i == limit {
+			if limit == h.limits.PageSize {
+				h.LimitReached(limitPage)
+			}
 			last := &result.Items[i-1]
 			cursor := h.cursors.seal(ahp.RootURI, sessionKey(last))
 			result.NextCursor = &cursor

@@ -23,6 +23,7 @@ func (h *Host) Serve(ctx context.Context, t transport.Conn, p Principal) error {
 	defer h.forgetConn(c)
 	handshake := time.AfterFunc(h.limits.HandshakeTimeout, func() {
 		if !c.live.Load() {
+			h.LimitReached(limitHandshake)
 			c.fail(CloseHandshake, nil)
 		}
 	})
@@ -41,10 +42,10 @@ func (h *Host) Serve(ctx context.Context, t transport.Conn, p Principal) error {
 func (h *Host) open(ctx context.Context, t transport.Conn, p Principal) (*Conn, error) {
 	c := &Conn{h: h, t: t, principal: p, subs: make(map[ahp.URI]*subscription)}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
-	c.out = newOutbox(h, func() { c.fail(CloseOverflow, nil) })
+	c.out = newOutbox(h, c.relayOverrun)
 	c.rpc = jsonrpc.NewConn(c.ctx, jsonrpc.Options{
 		Send: c.send, Urgent: c.sendUrgent, Handler: (*handler)(c),
-		MaxInFlight: h.limits.RequestsInFlight, MapError: c.mapError, OnPanic: c.panicked,
+		MaxInFlight: h.limits.RequestsInFlight, OnWait: c.waits, MapError: c.mapError, OnPanic: c.panicked,
 	})
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -77,7 +77,7 @@ func (h *Host) snapshotLocked(ch *channel, v view) *snapshot {
 func (s *snapshot) encode() (jsontext.Value, error) {
 	e := s.encoded
 	e.once.Do(func() {
-		s.h.encodings <- struct{}{}
+		s.h.awaitEncoding()
 		defer func() { <-s.h.encodings }()
 		e.data, e.err = ahp.Marshal(s.h.project(s.ch.uri, s.key.state, s.key.view))
 		if e.err == nil && s.key.view.dialect != compat.Canonical {
@@ -85,6 +85,17 @@ func (s *snapshot) encode() (jsontext.Value, error) {
 		}
 	})
 	return e.data, e.err
+}
+
+// awaitEncoding takes one of the places for encoding.
+func (h *Host) awaitEncoding() {
+	select {
+	case h.encodings <- struct{}{}:
+		return
+	default:
+	}
+	h.LimitReached(limitEncodings)
+	h.encodings <- struct{}{}
 }
 
 // append appends the snapshot. It is put together by hand, because an encoder

@@ -44,6 +44,7 @@ func (c *Conn) subscribe(m jsonrpc.Message) jsonrpc.Reply {
 	old := c.subs[uri]
 	if old == nil && len(c.subs) >= h.limits.SubscriptionsPerConn {
 		h.seq.mu.Unlock()
+		h.LimitReached(limitSubscriptions)
 		return jsonrpc.Reply{Err: jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "at most %d subscriptions", h.limits.SubscriptionsPerConn)}
 	}
 	opened, err := c.subscribeLocked(m, &p, ch, old)
@@ -139,7 +140,7 @@ func (c *Conn) answerLocked(id jsonrpc.ID, result func() ([]byte, error), releas
 		}
 	}
 	if !c.out.attach(it, ordinary...) {
-		c.fail(CloseOverflow, nil)
+		c.overrun()
 	}
 }
 

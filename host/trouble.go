@@ -63,6 +63,7 @@ func (h *Host) closeStalled() {
 	h.mu.Unlock()
 	for _, c := range conns {
 		if c.out.stalled() {
+			h.LimitReached(limitStall)
 			c.fail(CloseStore, t.Err)
 		}
 	}

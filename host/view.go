@@ -137,6 +137,7 @@ func (h *Host) pageBefore(ch *channel, cursor *string) (*ahp.ChatTurnsLoaded, er
 		page.Turns = append(page.Turns, chat.Turns.At(i))
 	}
 	if begin > 0 {
+		h.LimitReached(limitTurns)
 		next := h.cursors.seal(ch.uri, chat.Turns.At(begin-1).ID)
 		page.TurnsNextCursor = &next
 	}

@@ -67,7 +67,7 @@ func (l *logSource) receive(m jsonrpc.Message, size int64) {
 // violated implements source. There is no message that would end such a
 // subscription from this side, so the connection ends (AHP core, 12.5).
 func (l *logSource) violated(err error) {
-	l.w.conn.h.metrics.violations.Inc()
+	l.w.conn.h.breached(err)
 	l.w.conn.fail(CloseFlow, err)
 }
 
@@ -95,7 +95,7 @@ func (c *Conn) rebase(l *logSource) {
 	c.out.mu.Lock()
 	defer c.out.mu.Unlock()
 	if !c.out.skipLocked(l, l.s.ch.tail) {
-		c.fail(CloseOverflow, nil)
+		c.overrun()
 	}
 	l.snap, l.passed = snap, false
 }

@@ -33,6 +33,9 @@ type Options struct {
 	// MaxInFlight bounds the requests being finished off the reader. At the
 	// bound Receive waits. Zero means DefaultMaxInFlight.
 	MaxInFlight int
+	// OnWait is called on the read loop before Receive waits for that reason. Nil for
+	// nobody.
+	OnWait func()
 	// MapError turns a handler's error that is not an *Error into the one the
 	// peer sees. Nil, or a nil result, means ErrInternal with its fixed text.
 	// It is called by several goroutines.

@@ -130,6 +130,9 @@ func (c *Conn) acquire() error {
 	default:
 	}
 	c.stats.waits.Add(1)
+	if c.opts.OnWait != nil {
+		c.opts.OnWait()
+	}
 	select {
 	case c.slots <- struct{}{}:
 		return nil

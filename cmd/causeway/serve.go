@@ -22,7 +22,10 @@ socket in the state directory. Logs go to stderr.
 Who may connect: a client with the token, a named token ('causeway token') or a
 client certificate; on the Unix socket, this user. Web pages may not, unless
 their origin is allowed, and neither may anybody who reaches the host under a
-name it does not know.`
+name it does not know.
+
+'causeway serve --limit help' lists every limit with its default and what happens at
+it, as docs/LIMITS.md does.`
 
 const serveExample = `  causeway serve
   causeway serve --listen 127.0.0.1:0              any free port
@@ -31,6 +34,7 @@ const serveExample = `  causeway serve
   causeway serve --allow-origin https://app.example
   causeway serve --policy policy.yaml              who may see, notify and call whose services
   causeway serve --allow-tcp db.internal:5432 --allow-tcp '10.0.0.0/8:*'
+  causeway serve --limit outbox-bytes=64MiB --limit handshake-timeout=10s
   causeway serve --config serve.yaml               listen: 127.0.0.1:8000`
 
 // defaultAutoExit is how long a background host stays when nobody needs it.
@@ -55,6 +59,7 @@ type serveOptions struct {
 	pprof         bool
 	wireLog       string
 	config        string
+	limits        limitOptions
 	autoExit      time.Duration // 0: stays
 	agents        agentOptions
 	store         storeOptions
@@ -94,6 +99,7 @@ func newServe() *cobra.Command {
 	f.StringVar(&o.wireLog, "wire-log", "", "append every message to this `file`, known secrets left out; it holds what users write")
 	f.StringVar(&o.config, "config", "", "YAML `file` with these flags by name; the command line wins")
 	o.store.flags(f)
+	o.limits.flags(cmd)
 	f.DurationVar(&o.autoExit, "auto-exit", 0, "end when nobody has needed the host for so long")
 	f.Lookup("auto-exit").NoOptDefVal = defaultAutoExit.String()
 	f.Lookup("auto-exit").Hidden = true // what 'run' starts, not what a person types
@@ -105,6 +111,9 @@ func runServe(cmd *cobra.Command, o *serveOptions) error {
 		if err := applyConfig(cmd.Flags(), o.config); err != nil {
 			return err
 		}
+	}
+	if o.limits.asked() {
+		return o.limits.list(cmd.OutOrStdout())
 	}
 	if err := o.check(); err != nil {
 		return err
@@ -139,6 +148,9 @@ func (o *serveOptions) check() error {
 		return usagef("--log-format %q is neither text nor json", o.logFormat)
 	}
 	if err := o.agents.check(); err != nil {
+		return err
+	}
+	if err := o.limits.check(); err != nil {
 		return err
 	}
 	if err := o.checkTCP(); err != nil {

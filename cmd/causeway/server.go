@@ -109,7 +109,7 @@ func (s *server) build(ctx context.Context) (err error) {
 		return err
 	}
 	s.sessions = session.New(session.Options{Providers: agents, Log: s.log, DefaultDirectory: cwd})
-	relay, forwarding := service.Options{Log: s.log}, tcp.Options{Allow: s.options.tcpRules, Log: s.log}
+	relay, forwarding := service.Options{Limits: s.options.limits.service, Log: s.log}, tcp.Options{Allow: s.options.tcpRules, Limits: s.options.limits.tcp, Log: s.log}
 	var rules host.Policy
 	if s.policy != nil {
 		relay.Policy, rules = s.policy, s.policy
@@ -136,7 +136,7 @@ func (s *server) build(ctx context.Context) (err error) {
 	ctx = context.WithoutCancel(ctx)
 	s.host, err = host.New(ctx, host.Options{
 		Features: []host.Feature{tools, s.sessions, s.services, s.forwards}, Policy: rules, Log: s.log, DefaultDirectory: cwd,
-		Store: store, SyncEvery: s.options.store.every, Retention: s.options.store.retention(),
+		Limits: s.options.limits.host, Store: store, SyncEvery: s.options.store.every, Retention: s.options.store.retention(),
 		Info: ahp.Implementation{Name: "causeway", Version: &version},
 	})
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *server) build(ctx context.Context) (err error) {
 	}
 	o := endpoint.Options{
 		AllowOrigins: s.options.allowOrigins, AllowHosts: s.options.allowHosts, Tokens: s.keys.valid, Log: s.log,
-		Checks: s.checks(), Profiles: s.options.pprof,
+		Checks: s.checks(), Profiles: s.options.pprof, WebSocket: s.options.limits.socket,
 	}
 	if s.options.noToken {
 		o.Tokens = nil

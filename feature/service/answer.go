@@ -13,8 +13,10 @@ import (
 func (f *Feature) checkResult(result jsontext.Value) error {
 	switch {
 	case len(result) > f.limits.ResultBytes:
+		f.reached(limitResult)
 		return relayed(ahp.ErrClientServiceBadResponse, "result-too-large", true)
 	case deeper(result, f.limits.Depth):
+		f.reached(limitDepth)
 		return relayed(ahp.ErrClientServiceBadResponse, "result-too-deep", true)
 	}
 	return nil
@@ -28,6 +30,7 @@ func (f *Feature) failure(err error, executed bool) error {
 	case errors.Is(err, errCancelled):
 		return relayed(jsonrpc.ErrRequestCancelled, "cancelled", executed)
 	case errors.Is(err, errTimedOut):
+		f.reached(limitTimeout)
 		return relayed(ahp.ErrClientServiceTimeout, "timeout", executed)
 	case errors.Is(err, errUnregistered):
 		return relayed(ahp.ErrClientServiceUnavailable, "unregistered", executed)
@@ -47,7 +50,17 @@ func (f *Feature) failure(err error, executed bool) error {
 
 // passed is an error of a service as its caller gets it.
 func (f *Feature) passed(e *ahp.Error) *ahp.Error {
-	if len(e.Message) > f.limits.ErrorMessageBytes || len(e.Data) > f.limits.ErrorDataBytes || deeper(e.Data, f.limits.Depth) {
+	limit := ""
+	switch {
+	case len(e.Message) > f.limits.ErrorMessageBytes:
+		limit = limitMessage
+	case len(e.Data) > f.limits.ErrorDataBytes:
+		limit = limitData
+	case deeper(e.Data, f.limits.Depth):
+		limit = limitDepth
+	}
+	if limit != "" {
+		f.reached(limit)
 		return relayed(ahp.ErrClientServiceBadResponse, "error-too-large", true)
 	}
 	data, found := withoutRelay(e.Data)

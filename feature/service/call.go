@@ -85,8 +85,10 @@ func (f *Feature) open(c *call) error {
 	case f.stopped:
 		return relayed(ahp.ErrClientServiceUnavailable, "shutdown", false)
 	case len(p.calls) >= f.limits.CallsPerConn:
+		f.reached(limitCalls)
 		return relayed(limitError("the connection has as many calls in flight as it may"), "calls-per-connection", false)
 	case len(c.service.calls) >= f.limits.CallsPerService:
+		f.reached(limitCallsOf)
 		return relayed(limitError("the service has as many calls in flight as it may"), "calls-per-service", false)
 	}
 	p.calls[c] = struct{}{}

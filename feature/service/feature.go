@@ -63,6 +63,7 @@ func (f *Feature) Register(r *host.Registry) error {
 	}
 	r.InitializeMember(ahp.MemberClientServices, info)
 	r.Hooks(host.Hooks{Lost: f.lost})
+	r.Limits(f.limits.Rows())
 	return errors.Join(
 		r.Scheme(host.Scheme{
 			Kind: ahp.KindClientServices, Class: host.Volatile, Reduce: reducer.Apply, PerPrincipal: f.seenBy,

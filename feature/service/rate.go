@@ -23,7 +23,11 @@ func (f *Feature) withinRate(c *host.Conn) bool {
 	f.mu.Lock()
 	ok, flood := f.partyLocked(c).meter.take(time.Now(), float64(f.limits.Rate), f.limits.FloodPatience)
 	f.mu.Unlock()
+	if !ok {
+		f.reached(limitRate)
+	}
 	if flood {
+		f.reached(limitPatience)
 		c.Close(host.CloseFlood)
 	}
 	return ok

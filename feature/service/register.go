@@ -38,8 +38,10 @@ func (f *Feature) enrol(s *service) error {
 	case f.stopped:
 		return limitError("the host is shutting down")
 	case len(p.services) >= f.limits.ServicesPerConn:
+		f.reached(limitPerConn)
 		return limitError("the connection has as many services as it may")
 	case f.enrolled >= f.limits.Services:
+		f.reached(limitServices)
 		return limitError("the host has as many services as it may")
 	}
 	f.enrolled++
@@ -59,8 +61,10 @@ func (f *Feature) readMetadata(params jsontext.Value) (jsontext.Value, error) {
 	case raw.Kind() != '{':
 		return nil, invalid("metadata must be an object")
 	case len(raw) > f.limits.MetadataBytes:
+		f.reached(limitMetadata)
 		return nil, invalid("metadata is larger than %d bytes", f.limits.MetadataBytes)
 	case deeper(raw, f.limits.Depth):
+		f.reached(limitDepth)
 		return nil, invalid("metadata is nested more than %d deep", f.limits.Depth)
 	}
 	metadata := raw.Clone()

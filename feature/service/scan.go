@@ -53,6 +53,9 @@ func (f *Feature) check(m *message) *ahp.Error {
 	case m.serviceID == nil:
 		return errServiceID
 	case !ok || len(method) == 0 || len(method) > f.limits.MethodBytes:
+		if len(method) > f.limits.MethodBytes {
+			f.reached(limitMethod)
+		}
 		return invalid("method must be a string of 1 to %d bytes", f.limits.MethodBytes)
 	}
 	return f.checkParams(m.params)
@@ -61,8 +64,10 @@ func (f *Feature) check(m *message) *ahp.Error {
 func (f *Feature) checkParams(params jsontext.Value) *ahp.Error {
 	switch {
 	case len(params) > f.limits.ParamsBytes:
+		f.reached(limitParams)
 		return invalid("params are larger than %d bytes", f.limits.ParamsBytes)
 	case deeper(params, f.limits.Depth):
+		f.reached(limitDepth)
 		return invalid("params are nested more than %d deep", f.limits.Depth)
 	}
 	return nil
@@ -98,6 +103,7 @@ func (f *Feature) readTimeout(raw jsontext.Value) (time.Duration, *ahp.Error) {
 		return 0, errTimeoutMs
 	}
 	if ms > f.limits.MaxTimeout.Milliseconds() {
+		f.reached(limitMaxTimeout)
 		return f.limits.MaxTimeout, nil
 	}
 	return time.Duration(ms) * time.Millisecond, nil

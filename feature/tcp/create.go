@@ -122,6 +122,9 @@ func (f *Feature) open(ctx context.Context, c *connection, t target, rules Rules
 		return f.refuse(errEnded)
 	}
 	sock, err := f.dialer.connect(ctx, t, rules)
+	if err != nil && errors.Is(context.Cause(ctx), errOpenTimeout) {
+		f.h.LimitReached(limitOpen)
+	}
 	if err == nil && !c.opened(sock) {
 		_ = sock.SetLinger(0)
 		err = errors.Join(errEnded, sock.Close())

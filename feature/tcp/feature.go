@@ -31,13 +31,23 @@ type Limits struct {
 	FinalDrain time.Duration
 }
 
+// DefaultLimits are the bounds unless told otherwise.
+var DefaultLimits = Limits{
+	PerClient:    256,
+	PerPrincipal: 1024,
+	Open:         10 * time.Second,
+	Unsubscribed: 30 * time.Second,
+	FinalDrain:   10 * time.Second,
+}
+
 func (l Limits) withDefaults() Limits {
+	d := DefaultLimits
 	return Limits{
-		PerClient:    cmp.Or(l.PerClient, 256),
-		PerPrincipal: cmp.Or(l.PerPrincipal, 1024),
-		Open:         cmp.Or(l.Open, 10*time.Second),
-		Unsubscribed: cmp.Or(l.Unsubscribed, 30*time.Second),
-		FinalDrain:   cmp.Or(l.FinalDrain, 10*time.Second),
+		PerClient:    cmp.Or(l.PerClient, d.PerClient),
+		PerPrincipal: cmp.Or(l.PerPrincipal, d.PerPrincipal),
+		Open:         cmp.Or(l.Open, d.Open),
+		Unsubscribed: cmp.Or(l.Unsubscribed, d.Unsubscribed),
+		FinalDrain:   cmp.Or(l.FinalDrain, d.FinalDrain),
 	}
 }
 
@@ -121,6 +131,7 @@ func New(o Options) *Feature {
 // Register implements host.Feature.
 func (f *Feature) Register(r *host.Registry) error {
 	r.InitializeMember("tcpConnections", []byte(`{}`))
+	r.Limits(f.limits.Rows())
 	return errors.Join(
 		r.Scheme(host.Scheme{Kind: ahp.KindTCP, Class: host.Private, Controls: []string{ahp.MethodTCPReset}}),
 		r.Request(ahp.MethodCreateTCPConnection, f.create),
@@ -156,7 +167,14 @@ func (f *Feature) Stop(context.Context) error {
 func (f *Feature) admit(who *seat) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stopping || f.clients[who.conn] >= f.limits.PerClient || f.principals[who.principal] >= f.limits.PerPrincipal {
+	switch {
+	case f.stopping:
+		return false
+	case f.clients[who.conn] >= f.limits.PerClient:
+		f.h.LimitReached(limitPerClient)
+		return false
+	case f.principals[who.principal] >= f.limits.PerPrincipal:
+		f.h.LimitReached(limitPerPrincipal)
 		return false
 	}
 	f.clients[who.conn]++

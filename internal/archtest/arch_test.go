@@ -89,7 +89,7 @@ var forbidden = map[string]map[string]string{
 // internals are the packages under internal/ that production code uses; the rest
 // are for tests only.
 var internals = map[string]bool{
-	"internal/datadir": true, "internal/measure": true, "internal/metric": true, "internal/relaybench": true, "internal/slab": true, "internal/socks": true, "internal/tcpbench": true,
+	"internal/datadir": true, "internal/limit": true, "internal/measure": true, "internal/metric": true, "internal/relaybench": true, "internal/slab": true, "internal/socks": true, "internal/tcpbench": true,
 }
 
 type pkg struct {

@@ -30,6 +30,7 @@ type world struct {
 	net    *simnet.Network
 	agents *troupe
 	h      *host.Host
+	socket websocket.Options // of the host's side
 }
 
 // bubble runs a test in a world of its own with virtual time.
@@ -40,9 +41,15 @@ func bubble(t *testing.T, p play, test func(t *testing.T, w *world)) {
 
 func bubbleWith(t *testing.T, p play, o host.Options, test func(t *testing.T, w *world)) {
 	t.Helper()
+	bubbleOver(t, p, o, websocket.Options{}, test)
+}
+
+// bubbleOver is a bubble whose host has such WebSockets.
+func bubbleOver(t *testing.T, p play, o host.Options, socket websocket.Options, test func(t *testing.T, w *world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, net: simnet.New(1), agents: &troupe{play: p}}
-		o.Features = []host.Feature{session.New(session.Options{Providers: []agent.Provider{w.agents}, Log: o.Log})}
+		w := &world{t: t, net: simnet.New(1), agents: &troupe{play: p}, socket: socket}
+		o.Features = append(o.Features, session.New(session.Options{Providers: []agent.Provider{w.agents}, Log: o.Log}))
 		var err error
 		if w.h, err = host.New(context.Background(), o); err != nil {
 			t.Fatal(err)
@@ -63,7 +70,7 @@ func bubbleWith(t *testing.T, p play, o host.Options, test func(t *testing.T, w 
 func (w *world) serve(listener net.Listener) {
 	var serving sync.WaitGroup
 	server := &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		conn, err := websocket.Upgrade(rw, r, websocket.Options{})
+		conn, err := websocket.Upgrade(rw, r, w.socket)
 		if err != nil {
 			return
 		}

@@ -106,9 +106,9 @@ func (l *link) readLoop() error {
 	if err := l.greet(); err != nil {
 		return err
 	}
-	read := transport.Reader(l.t)
+	r := transport.Reader(l.t)
 	for {
-		data, err := read(l.takeSpent())
+		data, err := r.ReadOver(l.takeSpent())
 		if err != nil {
 			return l.readError(err)
 		}

@@ -189,7 +189,7 @@ func TestTooManyRequestsAreRefused(t *testing.T) {
 		link := w.link("laptop")
 		link.Set(simnet.Profile{BufferBytes: 64}, simnet.Up)
 		link.Stall(simnet.Up)
-		const n = 9000
+		const n = 20_000 // of which some are in the batch that the writer has
 		errs := make(chan error, n)
 		for range n {
 			go func() { errs <- c.Ping(t.Context()) }()

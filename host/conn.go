@@ -36,9 +36,10 @@ type Conn struct {
 	subs    map[ahp.URI]*subscription
 	invalid bool // a newer connection of the lineage took over
 
-	live     atomic.Bool            // the handshake is complete
-	speaks   atomic.Uint32          // the client\'s compat.Dialect
-	quotedID atomic.Pointer[[]byte] // the client's id as JSON, once somebody asked
+	handshake *time.Timer            // ends a connection that does not complete it
+	live      atomic.Bool            // the handshake is complete
+	speaks    atomic.Uint32          // the client\'s compat.Dialect
+	quotedID  atomic.Pointer[[]byte] // the client's id as JSON, once somebody asked
 
 	// The writer's: what it needs for every batch stands together.
 	echoes    []int64 // when the dispatches came whose echoes are being written

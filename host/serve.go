@@ -20,20 +20,29 @@ func (h *Host) Serve(ctx context.Context, t transport.Conn, p Principal) error {
 		_ = t.Close(CloseShutdown.code(), string(CloseShutdown))
 		return err
 	}
-	defer h.forgetConn(c)
-	handshake := time.AfterFunc(h.limits.HandshakeTimeout, func() {
+	c.begin()
+	c.readLoop()
+	return c.finish()
+}
+
+// begin starts what runs beside the reader.
+func (c *Conn) begin() {
+	c.handshake = time.AfterFunc(c.h.limits.HandshakeTimeout, func() {
 		if !c.live.Load() {
-			h.LimitReached(limitHandshake)
+			c.h.LimitReached(limitHandshake)
 			c.fail(CloseHandshake, nil)
 		}
 	})
-	defer handshake.Stop()
-
 	c.loops.enter()
 	context.AfterFunc(c.ctx, c.closeCarrier)
 	c.out.start = c.startWriter
 	c.startWriter()
-	c.readLoop()
+}
+
+// finish waits for it and takes the connection out of the host.
+func (c *Conn) finish() error {
+	defer c.h.forgetConn(c)
+	defer c.handshake.Stop()
 	c.loops.wait()
 	return c.ended()
 }
@@ -90,28 +99,36 @@ func (c *Conn) ended() error {
 }
 
 func (c *Conn) readLoop() {
-	read := transport.Reader(c.t)
+	r := transport.Reader(c.t)
 	for {
-		data, err := read(c.takeSpent())
-		if err != nil {
-			c.fail(causeOf(err), err)
+		data, err := r.ReadOver(c.takeSpent())
+		if !c.take(data, err) {
 			return
 		}
-		if c.ctx.Err() != nil {
-			return
-		}
-		c.reading = data
-		size := len(data)
-		if c.deaf.Load() {
-			c.received.Add(c.h.traffic.in, c.h.traffic.inOther, 1, size)
-			c.h.metrics.dropped.WithLabelValues("ending").Inc()
-			continue
-		}
-		if err := c.rpc.Receive(data); err != nil {
-			c.failAfterFlush(CloseMalformed, err) // the answer says what was wrong
-		}
-		c.countReceived(size)
 	}
+}
+
+// take handles what was read; it is false when the connection is over.
+func (c *Conn) take(data []byte, err error) bool {
+	if err != nil {
+		c.fail(causeOf(err), err)
+		return false
+	}
+	if c.ctx.Err() != nil {
+		return false
+	}
+	c.reading = data
+	size := len(data)
+	if c.deaf.Load() {
+		c.received.Add(c.h.traffic.in, c.h.traffic.inOther, 1, size)
+		c.h.metrics.dropped.WithLabelValues("ending").Inc()
+		return true
+	}
+	if err := c.rpc.Receive(data); err != nil {
+		c.failAfterFlush(CloseMalformed, err) // the answer says what was wrong
+	}
+	c.countReceived(size)
+	return true
 }
 
 // takeSpent returns the message that was read last if nothing of it is kept.

@@ -55,7 +55,7 @@ type Conn struct {
 	ctx    context.Context // the life of the connection; its cause is why it ended
 	cancel context.CancelCauseFunc
 	opts   Options
-	slots  chan struct{} // one element for each request being finished off the reader
+	slots  chan struct{} // one element for each request being finished off the reader; made for the first
 	wg     sync.WaitGroup
 	stats  counters
 
@@ -87,7 +87,7 @@ func NewConn(ctx context.Context, opts Options) *Conn {
 		opts.MaxInFlight = DefaultMaxInFlight
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	return &Conn{ctx: ctx, cancel: cancel, opts: opts, slots: make(chan struct{}, opts.MaxInFlight)}
+	return &Conn{ctx: ctx, cancel: cancel, opts: opts}
 }
 
 // Close fails every pending call with a [ConnectionError] that wraps cause,

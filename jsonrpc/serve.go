@@ -124,6 +124,9 @@ func (c *Conn) isInFlight(id ID) bool {
 // acquire takes a slot for a request, waiting if there is none: the peer then
 // feels it as a connection that is not read.
 func (c *Conn) acquire() error {
+	if c.slots == nil {
+		c.slots = make(chan struct{}, c.opts.MaxInFlight)
+	}
 	select {
 	case c.slots <- struct{}{}:
 		return nil

@@ -52,11 +52,14 @@ type Recycler interface {
 	ReadOver(spent []byte) ([]byte, error)
 }
 
-// Reader is how to read from c while giving back what was read. A c that is no
-// Recycler does without.
-func Reader(c Conn) func(spent []byte) ([]byte, error) {
+// Reader is c as a Recycler: itself, or one that does without.
+func Reader(c Conn) Recycler {
 	if r, ok := c.(Recycler); ok {
-		return r.ReadOver
+		return r
 	}
-	return func([]byte) ([]byte, error) { return c.Read() }
+	return reader{c}
 }
+
+type reader struct{ c Conn }
+
+func (r reader) ReadOver([]byte) ([]byte, error) { return r.c.Read() }

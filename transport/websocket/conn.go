@@ -53,7 +53,6 @@ func newConn(nc net.Conn, early []byte, client bool, o Options) *Conn {
 		client:   client,
 		epoch:    time.Now(),
 		wtok:     make(chan struct{}, 1),
-		reading:  turn{handed: make(chan struct{}, 1)},
 		ended:    make(chan struct{}),
 		dropped:  make(chan struct{}),
 		released: make(chan struct{}),

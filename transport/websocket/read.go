@@ -20,19 +20,34 @@ func (c *Conn) Read() ([]byte, error) { return c.ReadOver(nil) }
 // largeBytes; larger ones are shared by all that give them back.
 func (c *Conn) ReadOver(spent []byte) ([]byte, error) {
 	if !c.reading.try() {
-		return nil, cmp.Or(c.failed(), errReading)
+		return nil, c.notReading()
 	}
-	defer c.reading.give()
+	msg, err := c.read(spent)
+	c.reading.give()
+	return msg, err
+}
+
+// read reads a message. It waits for the first bytes itself, and not further in where
+// they are looked at: most connections wait most of the time, and what their stacks
+// hold then is what they cost.
+func (c *Conn) read(spent []byte) (msg []byte, err error) {
 	if err := c.failed(); err != nil {
 		return nil, err
 	}
 	c.in.recycle(spent)
-	msg, err := c.message()
-	if err != nil {
-		return nil, c.readFailed(err)
+	if c.in.r == c.in.w {
+		err = c.fill()
 	}
-	return msg, nil
+	if err == nil {
+		msg, err = c.message()
+	}
+	if err != nil {
+		err = c.readFailed(err)
+	}
+	return msg, err
 }
+
+func (c *Conn) notReading() error { return cmp.Or(c.failed(), errReading) }
 
 // errReading is the answer to who breaks the rule of transport.Conn.
 var errReading = errors.New("websocket: another Read is running")

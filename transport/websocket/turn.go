@@ -9,7 +9,7 @@ import (
 // never waits for it, or that of a Close, of which one at a time wants it.
 type turn struct {
 	state  atomic.Int32
-	handed chan struct{} // holds a token when a reader has passed its turn on
+	handed chan struct{} // made by who waits; holds a token when the reader has passed its turn on
 }
 
 const (
@@ -23,9 +23,12 @@ func (t *turn) try() bool { return t.state.CompareAndSwap(turnFree, turnTaken) }
 
 // give gives it back, or passes it on.
 func (t *turn) give() {
-	if t.state.CompareAndSwap(turnTaken, turnFree) {
-		return
+	if !t.state.CompareAndSwap(turnTaken, turnFree) {
+		t.pass()
 	}
+}
+
+func (t *turn) pass() {
 	t.state.Store(turnTaken)
 	t.handed <- struct{}{}
 }
@@ -33,6 +36,9 @@ func (t *turn) give() {
 // wait takes the turn as soon as the reader gives it back. It is false when that
 // takes until timeout, which may be nil.
 func (t *turn) wait(timeout <-chan time.Time) bool {
+	if t.handed == nil {
+		t.handed = make(chan struct{}, 1)
+	}
 	for !t.state.CompareAndSwap(turnTaken, turnWanted) {
 		if t.try() {
 			return true

@@ -12,7 +12,7 @@ import (
 // waits for it, in vain at times, never have it at once, and in the end Close has it.
 func TestTurnIsOneOwners(t *testing.T) {
 	for _, patience := range []time.Duration{time.Microsecond, time.Minute} {
-		turn := turn{handed: make(chan struct{}, 1)}
+		var turn turn
 		var owners, taken atomic.Int32
 		own := func() {
 			if owners.Add(1) != 1 {
@@ -60,7 +60,7 @@ func TestTurnIsOneOwners(t *testing.T) {
 // time and leaves it where it is.
 func TestTurnIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turn := turn{handed: make(chan struct{}, 1)}
+		var turn turn
 		if !turn.try() || turn.try() {
 			t.Fatal("the turn is not one")
 		}

@@ -26,6 +26,9 @@ const (
 	MethodSessionRemoved        = "root/sessionRemoved"
 	MethodSessionSummaryChanged = "root/sessionSummaryChanged"
 	MethodProgress              = "root/progress"
+	MethodExportLogs            = "otlp/exportLogs"
+	MethodExportTraces          = "otlp/exportTraces"
+	MethodExportMetrics         = "otlp/exportMetrics"
 )
 
 // Snapshot is the state of a channel at FromSeq; later actions of the channel

@@ -39,6 +39,7 @@ const (
 	KindResourceWatch  Kind = "resourceWatch"
 	KindClientServices Kind = "clientService" // the prefix of its actions
 	KindTCP            Kind = "tcp"           // private to a connection, without state
+	KindOTLP           Kind = "otlp"          // telemetry, without state
 	KindUnknown        Kind = ""
 )
 
@@ -66,6 +67,8 @@ func KindOf(u URI) Kind {
 		return KindClientServices
 	case strings.HasPrefix(u, TCPPrefix):
 		return KindTCP
+	case strings.HasPrefix(u, OTLPPrefix):
+		return KindOTLP
 	}
 	return KindUnknown
 }

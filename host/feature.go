@@ -81,6 +81,13 @@ type Scheme struct {
 	// its own under the one URI; it returns the state of p's. Host.DecideEach
 	// changes them. It runs under the sequencer's lock and must not lock.
 	PerPrincipal func(p Principal) any
+	// Stateless, for a Volatile kind, says that its channels carry notifications
+	// alone, which the feature queues by Conn.Relay. They are never windowed; older
+	// clients get no snapshot of them.
+	Stateless bool
+	// May says who may see channels of the kind, besides what the policy says. It is
+	// as the policy is; nil means everybody.
+	May func(p Principal) bool
 	// Controls are the notifications of a private channel that pass by its
 	// windows: never counted, never in frames (AHP core, 12.2).
 	Controls []string

@@ -58,7 +58,7 @@ func (c *Conn) subscribe(m jsonrpc.Message) jsonrpc.Reply {
 
 // subscribeLocked answers a subscribe to a channel that may be seen.
 func (c *Conn) subscribeLocked(m jsonrpc.Message, p *ahp.SubscribeParams, ch *channel, old *subscription) (opened []*subscription, err error) {
-	if p.FlowControl != nil || old != nil && old.win != nil {
+	if p.FlowControl != nil && !ch.scheme.Stateless || old != nil && old.win != nil {
 		return c.subscribeWindowedLocked(m, p, ch, old)
 	}
 	// A repeated subscribe gets a fresh snapshot (AHP core, 17, 8). Its cursor
@@ -67,7 +67,11 @@ func (c *Conn) subscribeLocked(m jsonrpc.Message, p *ahp.SubscribeParams, ch *ch
 		opened = append(opened, c.openLocked(ch))
 	}
 	snap := c.h.snapshotLocked(ch, c.see(viewOf(p.View)))
+	bare := ch.scheme.Stateless && c.dialect() != compat.Canonical
 	c.answerLocked(m.ID, func() ([]byte, error) {
+		if bare {
+			return []byte(`{}`), nil
+		}
 		result, err := snap.append([]byte(`{"snapshot":`))
 		return append(result, '}'), err
 	}, snap.release, opened...)
@@ -95,7 +99,7 @@ func missingError(uri ahp.URI) error {
 // visibleLocked returns a channel the connection may see, nil otherwise.
 func (c *Conn) visibleLocked(uri ahp.URI) *channel {
 	ch := c.h.seq.channels[uri]
-	if ch == nil || !c.h.policy.Allow(c.principal, OpSee, uri) {
+	if ch == nil || ch.scheme.May != nil && !ch.scheme.May(c.principal) || !c.h.policy.Allow(c.principal, OpSee, uri) {
 		return nil
 	}
 	return ch.forLocked(c.principal)

@@ -40,7 +40,7 @@ var (
 	}
 	hostSends = []string{
 		ahp.MethodAction, ahp.MethodSessionAdded, ahp.MethodSessionRemoved, ahp.MethodSessionSummaryChanged,
-		ahp.MethodProgress, ahp.MethodChannelSnapshot, ahp.MethodChannelFrame, ahp.MethodChannelCredit,
+		ahp.MethodProgress, ahp.MethodExportLogs, ahp.MethodExportTraces, ahp.MethodExportMetrics, ahp.MethodChannelSnapshot, ahp.MethodChannelFrame, ahp.MethodChannelCredit,
 		ahp.MethodTCPData, ahp.MethodTCPEOF, ahp.MethodTCPReset, ahp.MethodClientServiceNotification,
 		ahp.MethodClientServiceHandle, jsonrpc.MethodCancel,
 	}

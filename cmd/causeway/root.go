@@ -46,7 +46,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(newService())
 	root.SetHelpCommandGroupID(groupOther)
 	root.SetCompletionCommandGroupID(groupOther)
-	root.AddCommand(newRun(), newWatch(), newSessions(), newForward(), newServe(), newStop(), newToken(), newAgent(), newVersion(), newBench())
+	root.AddCommand(newRun(), newWatch(), newTelemetry(), newSessions(), newForward(), newServe(), newStop(), newToken(), newAgent(), newVersion(), newBench())
 	root.AddCommand(newNotify(), newMCP())
 	addGroups(root)
 	return root

@@ -18,6 +18,7 @@ import (
 	"github.com/causeway-ahp/causeway/feature/service"
 	"github.com/causeway-ahp/causeway/feature/session"
 	"github.com/causeway-ahp/causeway/feature/tcp"
+	"github.com/causeway-ahp/causeway/feature/telemetry"
 	"github.com/causeway-ahp/causeway/feature/toolnotify"
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/host/endpoint"
@@ -103,6 +104,9 @@ func (s *server) open() (err error) {
 
 // build makes the host and its door.
 func (s *server) build(ctx context.Context) (err error) {
+	version := buildVersion()
+	watched := telemetry.New(telemetry.Options{Version: version})
+	s.log = slog.New(watched.Handler(s.log.Handler()))
 	cwd := directoryURI(s.options.cwd)
 	agents, err := s.options.agents.providers(s.log)
 	if err != nil {
@@ -117,7 +121,6 @@ func (s *server) build(ctx context.Context) (err error) {
 	}
 	s.services = service.New(relay)
 	s.forwards = tcp.New(forwarding)
-	version := buildVersion()
 	if err := s.endLeftovers(); err != nil {
 		return err
 	}
@@ -135,7 +138,7 @@ func (s *server) build(ctx context.Context) (err error) {
 	// The end of ctx begins an orderly shutdown; it must not cut it short.
 	ctx = context.WithoutCancel(ctx)
 	s.host, err = host.New(ctx, host.Options{
-		Features: []host.Feature{tools, s.sessions, s.services, s.forwards}, Policy: rules, Log: s.log, DefaultDirectory: cwd,
+		Features: []host.Feature{tools, s.sessions, s.services, s.forwards, watched}, Policy: rules, Log: s.log, DefaultDirectory: cwd,
 		Limits: s.options.limits.host, Store: store, SyncEvery: s.options.store.every, Retention: s.options.store.retention(),
 		Info: ahp.Implementation{Name: "causeway", Version: &version},
 	})

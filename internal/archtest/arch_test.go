@@ -42,6 +42,7 @@ var floors = map[string]int{
 	"feature/service":     4,
 	"feature/session":     4,
 	"feature/toolnotify":  4,
+	"feature/telemetry":   4,
 	"feature/tcp":         4,
 	"service/git":         5,
 	"service/program":     5,

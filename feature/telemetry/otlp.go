@@ -37,10 +37,6 @@ func text(key, value string) attribute { return attribute{key, anyValue{String: 
 // unixNano is a time.
 func unixNano(t time.Time) integer { return integer(t.UnixNano()) }
 
-type scope struct {
-	Name string `json:"name"`
-}
-
 type resource struct {
 	Attributes []attribute `json:"attributes"`
 }

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/causeway-ahp/causeway/feature/service"
+	"github.com/causeway-ahp/causeway/feature/session"
 	"github.com/causeway-ahp/causeway/feature/tcp"
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/host/endpoint"
@@ -27,6 +28,7 @@ type limitOptions struct {
 	host    host.Limits
 	service service.Limits
 	tcp     tcp.Limits
+	session session.Limits
 	socket  websocket.Options
 }
 
@@ -47,12 +49,13 @@ func (o *limitOptions) flags(cmd *cobra.Command) {
 // defaults gives every limit its default.
 func (o *limitOptions) defaults() *limitOptions {
 	o.host, o.service, o.tcp, o.socket = host.DefaultLimits, service.DefaultLimits, tcp.DefaultLimits, endpoint.DefaultLimits
+	o.session = session.DefaultLimits
 	return o
 }
 
 // rows is the table of all limits, over the fields of o.
 func (o *limitOptions) rows() []limit.Row {
-	return slices.Concat(endpoint.Rows(&o.socket), o.host.Rows(), o.service.Rows(), o.tcp.Rows())
+	return slices.Concat(endpoint.Rows(&o.socket), o.host.Rows(), o.session.Rows(), o.service.Rows(), o.tcp.Rows())
 }
 
 // check reads what the command line says.

@@ -118,7 +118,7 @@ func TestLimitFlag(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"nonsense":                  "not of the form name=value",
-		"nonsense=1":                "there is no limit \"nonsense\"; there are chats-per-session,",
+		"nonsense=1":                "there is no limit \"nonsense\"; there are active-client-grace,",
 		"sessions=0":                "sessions is a number above zero, such as 100000",
 		"sessions=1MiB":             "sessions is a number above zero",
 		"outbox-bytes=-1":           "outbox-bytes is a number above zero, such as 32MiB",

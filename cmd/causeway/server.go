@@ -112,7 +112,7 @@ func (s *server) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.sessions = session.New(session.Options{Providers: agents, Log: s.log, DefaultDirectory: cwd})
+	s.sessions = session.New(session.Options{Providers: agents, Log: s.log, DefaultDirectory: cwd, Limits: s.options.limits.session})
 	relay, forwarding := service.Options{Limits: s.options.limits.service, Log: s.log}, tcp.Options{Allow: s.options.tcpRules, Limits: s.options.limits.tcp, Log: s.log}
 	var rules host.Policy
 	if s.policy != nil {

@@ -27,7 +27,7 @@ func (d *driver) cancelled(turnID string) {
 
 // drain asks the agent to stop until it has, and ends it at the deadline.
 func (d *driver) drain(t *turn) {
-	deadline := time.NewTimer(d.f.opts.DrainTimeout)
+	deadline := time.NewTimer(d.f.opts.Limits.DrainTimeout)
 	defer deadline.Stop()
 	again := time.NewTicker(askAgain)
 	defer again.Stop()

@@ -113,7 +113,7 @@ func deaf(ctx context.Context, s *puppetSession, p agent.Prompt) agent.Outcome {
 // An agent that ignores a cancel is ended at the deadline, and the next turn
 // gets a new one that takes up the old.
 func TestDrainDeadline(t *testing.T) {
-	start(t, &puppet{turn: deaf, ignoreCancel: true}, Options{DrainTimeout: 10 * time.Second}, func(w *world, a *peer, _, chat ahp.URI) {
+	start(t, &puppet{turn: deaf, ignoreCancel: true}, Options{Limits: Limits{DrainTimeout: 10 * time.Second}}, func(w *world, a *peer, _, chat ahp.URI) {
 		a.dispatch(chat, startTurn("t1", "x"))
 		a.dispatch(chat, cancelTurn("t1"))
 		a.dispatch(chat, startTurn("t2", "fine"))
@@ -147,7 +147,7 @@ func TestCancelBeforeThePromptArrived(t *testing.T) {
 		s.mu.Unlock()
 		return s.hold(ctx, p.TurnID)
 	}}
-	start(t, p, Options{DrainTimeout: time.Minute}, func(w *world, a *peer, _, chat ahp.URI) {
+	start(t, p, Options{Limits: Limits{DrainTimeout: time.Minute}}, func(w *world, a *peer, _, chat ahp.URI) {
 		a.dispatch(chat, startTurn("t1", "x"))
 		a.dispatch(chat, cancelTurn("t1"))
 		time.Sleep(time.Second)

@@ -218,7 +218,7 @@ func TestAgentDies(t *testing.T) {
 			start(t, p, Options{}, func(w *world, a *peer, session, chat ahp.URI) {
 				a.dispatch(chat, startTurn("t1", "x"))
 				p.sessions()[0].die()
-				time.Sleep(w.f.opts.DrainTimeout + time.Second)
+				time.Sleep(w.f.opts.Limits.DrainTimeout + time.Second)
 				synctest.Wait()
 				if got := w.transcript(chat, "t1"); !strings.HasSuffix(got, tc.text) {
 					t.Errorf("transcript %q, want %q", got, tc.text)

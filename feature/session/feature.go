@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,26 +26,31 @@ type Options struct {
 	Log       *slog.Logger // never receives payloads
 	// DefaultDirectory is the working directory of a session that names none.
 	DefaultDirectory ahp.URI
+	Limits           Limits
+}
+
+// Limits are the bounds of sessions. The zero value of a field means its default.
+type Limits struct {
 	// DrainTimeout is how long an agent may ignore a cancel before it is ended
 	// and opened anew. Default 10 s.
 	DrainTimeout time.Duration
 	// ClientGrace is how long a lost client stays an active client of its
 	// sessions. Default 30 s.
 	ClientGrace time.Duration
-	// QueueLimit bounds the queued messages of a chat. Default 100.
-	QueueLimit int
+	// QueuedMessages bounds the queued messages of a chat. Default 100.
+	QueuedMessages int
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		DrainTimeout:   cmp.Or(l.DrainTimeout, DefaultLimits.DrainTimeout),
+		ClientGrace:    cmp.Or(l.ClientGrace, DefaultLimits.ClientGrace),
+		QueuedMessages: cmp.Or(l.QueuedMessages, DefaultLimits.QueuedMessages),
+	}
 }
 
 func (o Options) withDefaults() Options {
-	if o.DrainTimeout <= 0 {
-		o.DrainTimeout = 10 * time.Second
-	}
-	if o.ClientGrace <= 0 {
-		o.ClientGrace = 30 * time.Second
-	}
-	if o.QueueLimit <= 0 {
-		o.QueueLimit = 100
-	}
+	o.Limits = o.Limits.withDefaults()
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -83,6 +89,7 @@ func (f *Feature) Register(r *host.Registry) error {
 	if err := f.checkProviders(); err != nil {
 		return err
 	}
+	r.Limits(f.opts.Limits.Rows())
 	p := f.presence
 	r.Hooks(host.Hooks{Subscribed: p.subscribed, Unsubscribed: p.unsubscribed, Lost: p.lost, Resumed: p.resumed, Removed: f.turns.removed})
 	r.Observe(f.turns.observer())

@@ -174,7 +174,7 @@ func (a *instance) watch(returned <-chan struct{}) {
 		return
 	case <-a.s.Done():
 	}
-	deadline := time.NewTimer(a.d.f.opts.DrainTimeout)
+	deadline := time.NewTimer(a.d.f.opts.Limits.DrainTimeout)
 	defer deadline.Stop()
 	select {
 	case <-returned:

@@ -91,7 +91,7 @@ func TestAgentsAreMeasured(t *testing.T) {
 		}
 		return nil
 	}
-	start(t, p, Options{DrainTimeout: 10 * time.Second}, func(w *world, a *peer, _, chat ahp.URI) {
+	start(t, p, Options{Limits: Limits{DrainTimeout: 10 * time.Second}}, func(w *world, a *peer, _, chat ahp.URI) {
 		a.dispatch(chat, startTurn("t1", "x"))
 		w.shows("agents", "[puppet working:1]")
 		a.dispatch(chat, cancelTurn("t1"))

@@ -154,7 +154,7 @@ func (p *presence) awaitLocked(clientID string) {
 	if p.stopped || p.timers[clientID] != nil {
 		return
 	}
-	p.timers[clientID] = time.AfterFunc(p.f.opts.ClientGrace, func() { p.expired(clientID) })
+	p.timers[clientID] = time.AfterFunc(p.f.opts.Limits.ClientGrace, func() { p.expired(clientID) })
 }
 
 // resumed implements host.Hooks. The subscriptions the client still wants were
@@ -186,6 +186,7 @@ func (p *presence) expired(clientID string) {
 func (p *presence) dismissAbsentLocked(clientID string) {
 	for session := range p.active[clientID] {
 		if len(p.conns[session][clientID]) == 0 {
+			p.f.h.LimitReached(limitClientGrace)
 			p.dismissLocked(session, clientID)
 		}
 	}

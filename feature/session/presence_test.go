@@ -27,7 +27,7 @@ func join(client string) string {
 // present is a world in which client b is an active client of a's session.
 func present(t *testing.T, p *puppet, test func(w *world, a, b *peer, session, chat ahp.URI)) {
 	t.Helper()
-	start(t, p, Options{ClientGrace: 30 * time.Second}, func(w *world, a *peer, session, chat ahp.URI) {
+	start(t, p, Options{Limits: Limits{ClientGrace: 30 * time.Second}}, func(w *world, a *peer, session, chat ahp.URI) {
 		b := w.dial("b", session)
 		b.dispatch(session, join("b"))
 		equal(t, "active", w.active(session), "b")

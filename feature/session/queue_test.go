@@ -119,7 +119,7 @@ func TestQueueGoesOnAfterTheUsersTurn(t *testing.T) {
 }
 
 func TestQueueBound(t *testing.T) {
-	start(t, &puppet{turn: holdTurns}, Options{QueueLimit: 3}, func(w *world, a *peer, _, chat ahp.URI) {
+	start(t, &puppet{turn: holdTurns}, Options{Limits: Limits{QueuedMessages: 3}}, func(w *world, a *peer, _, chat ahp.URI) {
 		a.dispatch(chat, startTurn("t1", "one"))
 		for i := range 3 {
 			a.dispatch(chat, queue(fmt.Sprint("q", i), "x"))

@@ -178,7 +178,7 @@ func stress(t *testing.T, seed uint64) {
 	m := &moody{rng: rand.New(rand.NewPCG(seed, 0)), effects: make(map[string]int)}
 	p := &puppet{turn: m.turn, describe: agent.Description{MultipleChats: true, Steering: true, ResumesTurns: true}}
 	p.steer = func(ctx context.Context, _ *ahp.Message) bool { return m.intn(2) == 0 }
-	start(t, p, Options{QueueLimit: 5, DrainTimeout: 5 * time.Second}, func(w *world, a *peer, session, chat ahp.URI) {
+	start(t, p, Options{Limits: Limits{QueuedMessages: 5, DrainTimeout: 5 * time.Second}}, func(w *world, a *peer, session, chat ahp.URI) {
 		chats := []ahp.URI{chat, "ahp-chat:/2", "ahp-chat:/3"}
 		for _, c := range chats[1:] {
 			a.result("createChat", fmt.Sprintf(`{"channel":%q,"chat":%q}`, session, c))

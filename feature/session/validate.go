@@ -30,7 +30,7 @@ func (f *Feature) validateChat(state any, a ahp.Action, by host.Actor) string {
 		t := s.ToolCallByID(a.TurnID, a.ToolCallID)
 		return when(!ownTool(t, by) || t.Status != ahp.ToolRunning, "not a running tool call of this client")
 	case *ahp.ChatPendingMessageSet:
-		return validatePending(s, a, f.opts.QueueLimit)
+		return validatePending(s, a, f.opts.Limits.QueuedMessages)
 	case *ahp.ChatPendingMessageRemoved:
 		return when(!hasPending(s, a.Kind, a.ID), "no such pending message")
 	case *ahp.ChatDraftChanged:

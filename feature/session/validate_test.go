@@ -158,7 +158,7 @@ func TestChatValidation(t *testing.T) {
 
 func checkValidation(t *testing.T, s *ahp.ChatState, action, want string) {
 	t.Helper()
-	f := New(Options{QueueLimit: 2})
+	f := New(Options{Limits: Limits{QueuedMessages: 2}})
 	before := canonical(s)
 	if got := f.validateChat(s, decode(t, action), host.Actor{ClientID: "me"}); got != want {
 		t.Errorf("%s: %q, want %q", action, got, want)

@@ -17,6 +17,6 @@ func (l *Limits) Rows() []limit.Row {
 		{Name: limitPerPrincipal, Value: &l.PerPrincipal, Unit: "TCP connections", Bounds: "TCP connections of one principal", Policy: "error PermissionDenied that says so", Field: "tcp.Limits.PerPrincipal", Source: rule},
 		{Name: limitOpen, Value: &l.Open, Bounds: "looking up a name and connecting", Policy: "error TcpConnectionOpenFailed", Field: "tcp.Limits.Open", Source: rule},
 		{Name: "tcp-unsubscribed", Value: &l.Unsubscribed, Bounds: "how long a TCP connection waits for its subscriber", Policy: "the TCP connection is reset", Counter: `causeway_tcp_ended_total{how="unsubscribed"}`, Field: "tcp.Limits.Unsubscribed", Source: rule},
-		{Name: "tcp-final-drain", Value: &l.FinalDrain, Bounds: "how long a destination may take to read the rest", Policy: "the TCP connection is reset", Counter: `causeway_tcp_ended_total{how="drain"}`, Field: "tcp.Limits.FinalDrain", Source: rule},
+		{Name: "tcp-final-drain", Value: &l.FinalDrain, Bounds: "how long a destination may take nothing of the rest", Policy: "the TCP connection is reset", Counter: `causeway_tcp_ended_total{how="drain"}`, Field: "tcp.Limits.FinalDrain", Source: rule},
 	}
 }

@@ -1,0 +1,105 @@
+package session
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/internal/limit"
+)
+
+// limitDrive takes one limit to its bound, says so, and over it.
+type limitDrive struct {
+	puppet *puppet
+	limits Limits
+	run    func(t *testing.T, w *world, a *peer, session, chat ahp.URI, within func())
+}
+
+// TestEveryLimitIsDrivenToItsBound has a drive for each row of the table. Within its
+// bound the counter stands still, over it it rises.
+func TestEveryLimitIsDrivenToItsBound(t *testing.T) {
+	l := DefaultLimits
+	rows := l.Rows()
+	for _, row := range rows {
+		t.Run(row.Name, func(t *testing.T) {
+			d, ok := limitDrives[row.Name]
+			if !ok {
+				t.Fatal("the limit has no drive")
+			}
+			start(t, d.puppet, Options{Limits: d.limits}, func(w *world, a *peer, session, chat ahp.URI) {
+				before := w.hits(row)
+				d.run(t, w, a, session, chat, func() {
+					synctest.Wait()
+					if n := w.hits(row); n != before {
+						t.Errorf("%s is %v within the bound", row.Metric(), n)
+					}
+				})
+				synctest.Wait()
+				if n := w.hits(row); n != before+1 {
+					t.Errorf("%s rose from %v to %v", row.Metric(), before, n)
+				}
+			})
+		})
+	}
+	if len(limitDrives) != len(rows) {
+		t.Errorf("%d drives for %d rows", len(limitDrives), len(rows))
+	}
+}
+
+// hits is the counter of a row, of whatever other labels it has.
+func (w *world) hits(row limit.Row) (sum float64) {
+	families, err := w.h.Metrics().Gather()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			match := f.GetName() == row.Metric()
+			for _, l := range m.GetLabel() {
+				match = match || fmt.Sprintf("%s{%s=%q}", f.GetName(), l.GetName(), l.GetValue()) == row.Metric()
+			}
+			if match {
+				sum += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
+}
+
+var limitDrives = map[string]limitDrive{
+	limitClientGrace: {&puppet{}, Limits{ClientGrace: 30 * time.Second}, func(t *testing.T, w *world, a *peer, session, _ ahp.URI, within func()) {
+		b := w.dial("b", session)
+		b.dispatch(session, join("b"))
+		b.cut()
+		wait(30*time.Second - time.Millisecond)
+		within()
+		equal(t, "active within the grace time", w.active(session), "b")
+		wait(2 * time.Millisecond)
+		equal(t, "active after it", w.active(session))
+		if got := a.taken("action", "activeClientRemoved"); len(got) != 1 {
+			t.Errorf("the others are told %q", got)
+		}
+	}},
+	"queued-messages": {&puppet{turn: holdTurns}, Limits{QueuedMessages: 2}, func(t *testing.T, _ *world, a *peer, _, chat ahp.URI, within func()) {
+		a.dispatch(chat, startTurn("t1", "x"))
+		a.dispatch(chat, queue("q1", "x"))
+		a.dispatch(chat, queue("q2", "x"))
+		within()
+		if got := a.try(chat, queue("q3", "x")); got != "busy: the queue is full" {
+			t.Errorf("the client is told %q", got)
+		}
+	}},
+	"agent-drain-timeout": {&puppet{turn: deaf, ignoreCancel: true}, Limits{DrainTimeout: 10 * time.Second}, func(t *testing.T, w *world, a *peer, _, chat ahp.URI, within func()) {
+		a.dispatch(chat, startTurn("t1", "x"))
+		a.dispatch(chat, cancelTurn("t1"))
+		wait(10*time.Second - time.Millisecond)
+		within()
+		wait(2 * time.Millisecond)
+		equal(t, "turns", w.turns(chat), "t1=cancelled")
+		if n := w.puppet.alive(); n != 0 {
+			t.Errorf("%d agents are alive", n)
+		}
+	}},
+}

@@ -39,7 +39,9 @@ var drives = map[string]func() drive{
 		return drive{Options{Limits: Limits{RememberedClients: 1}}, func(d *driven) {
 			d.joined("a", driveSession).close()
 			d.within()
+			time.Sleep(time.Second) // so that one of them is the longest lost
 			d.joined("b", driveSession).close()
+			synctest.Wait() // the host has noticed
 			d.returns("a").hears(`"code":-32008`)
 			d.returns("b").hears(`"type":"replay"`)
 		}}

@@ -15,9 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/client"
+	"github.com/causeway-ahp/causeway/feature/telemetry"
 	"github.com/causeway-ahp/causeway/internal/datadir"
 	"github.com/coder/websocket"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // notebook is everything somebody wrote down or showed.
@@ -236,12 +239,28 @@ func (q *quiet) babble() {
 	_ = c.Close(websocket.StatusCode(4000), mark+"-reason")
 }
 
+// watch keeps what the host says of itself as telemetry, at its most talkative level.
+func (q *quiet) watch(c *client.Client) {
+	q.t.Helper()
+	for method, channel := range map[string]string{
+		ahp.MethodExportLogs: telemetry.LogsPrefix + "trace", ahp.MethodExportTraces: telemetry.TracesURI, ahp.MethodExportMetrics: telemetry.MetricsURI,
+	} {
+		q.t.Cleanup(c.OnNotification(method, func(params jsontext.Value) { fmt.Fprintf(q.seen, "%s %s\n", method, params) }))
+		ch, err := c.Subscribe(q.ctx, channel, client.SubscribeOptions{})
+		if err != nil {
+			q.t.Fatal(err)
+		}
+		q.t.Cleanup(func() { _ = ch.Close() })
+	}
+}
+
 // Nothing that passes through a host is repeated where an operator looks: not by its log
-// at the most talkative level, nor by that of its clients, by what it measures, by its
+// at the most talkative level, nor by that of its clients, by its telemetry, by what it measures, by its
 // health, its profiles and its errors. Tokens are not, either (AHP core, 15.4, R20).
 func TestNothingAnOperatorSeesRepeatsAPayload(t *testing.T) {
 	q := newQuiet(t)
 	laptop, phone := q.client("laptop"), q.client("phone")
+	q.watch(phone)
 	for _, query := range []string{"?tkn=" + mark + "-token", "?token=" + mark + "-token", "?tkn=" + q.token + "&token=" + mark} {
 		_, err := client.Dial(q.ctx, "ws://"+q.host.Address+"/"+query, client.Options{Log: q.log})
 		q.refused("dial", err)
@@ -269,6 +288,7 @@ func TestNothingAnOperatorSeesRepeatsAPayload(t *testing.T) {
 		`"reason":"token"`, `"msg":"client initialized","conn":`, `"client":"babbler","principal":"local"`, `"code":4000`,
 		`causeway_messages_received_total{kind="other"} 2`, `causeway_messages_received_total{kind="malformed"} 2`,
 		`causeway_turns_total{outcome="completed"}`, "goroutine profile", `"status":"ok"`, "writeLoop",
+		`"body":{"stringValue":"client initialized"}`, `"name":"tool call","kind":1`, `otlp/exportMetrics`,
 	} {
 		if !strings.Contains(text, expected) {
 			t.Errorf("nothing was searched that holds %s", expected)

@@ -12,7 +12,7 @@ import (
 
 // limitDrive takes one limit to its bound, says so, and over it.
 type limitDrive struct {
-	puppet *puppet
+	puppet func() *puppet // of one world
 	limits Limits
 	run    func(t *testing.T, w *world, a *peer, session, chat ahp.URI, within func())
 }
@@ -28,7 +28,7 @@ func TestEveryLimitIsDrivenToItsBound(t *testing.T) {
 			if !ok {
 				t.Fatal("the limit has no drive")
 			}
-			start(t, d.puppet, Options{Limits: d.limits}, func(w *world, a *peer, session, chat ahp.URI) {
+			start(t, d.puppet(), Options{Limits: d.limits}, func(w *world, a *peer, session, chat ahp.URI) {
 				before := w.hits(row)
 				d.run(t, w, a, session, chat, func() {
 					synctest.Wait()
@@ -69,7 +69,7 @@ func (w *world) hits(row limit.Row) (sum float64) {
 }
 
 var limitDrives = map[string]limitDrive{
-	limitClientGrace: {&puppet{}, Limits{ClientGrace: 30 * time.Second}, func(t *testing.T, w *world, a *peer, session, _ ahp.URI, within func()) {
+	limitClientGrace: {func() *puppet { return &puppet{} }, Limits{ClientGrace: 30 * time.Second}, func(t *testing.T, w *world, a *peer, session, _ ahp.URI, within func()) {
 		b := w.dial("b", session)
 		b.dispatch(session, join("b"))
 		b.cut()
@@ -82,7 +82,7 @@ var limitDrives = map[string]limitDrive{
 			t.Errorf("the others are told %q", got)
 		}
 	}},
-	"queued-messages": {&puppet{turn: holdTurns}, Limits{QueuedMessages: 2}, func(t *testing.T, _ *world, a *peer, _, chat ahp.URI, within func()) {
+	"queued-messages": {func() *puppet { return &puppet{turn: holdTurns} }, Limits{QueuedMessages: 2}, func(t *testing.T, _ *world, a *peer, _, chat ahp.URI, within func()) {
 		a.dispatch(chat, startTurn("t1", "x"))
 		a.dispatch(chat, queue("q1", "x"))
 		a.dispatch(chat, queue("q2", "x"))
@@ -91,7 +91,7 @@ var limitDrives = map[string]limitDrive{
 			t.Errorf("the client is told %q", got)
 		}
 	}},
-	"agent-drain-timeout": {&puppet{turn: deaf, ignoreCancel: true}, Limits{DrainTimeout: 10 * time.Second}, func(t *testing.T, w *world, a *peer, _, chat ahp.URI, within func()) {
+	"agent-drain-timeout": {func() *puppet { return &puppet{turn: deaf, ignoreCancel: true} }, Limits{DrainTimeout: 10 * time.Second}, func(t *testing.T, w *world, a *peer, _, chat ahp.URI, within func()) {
 		a.dispatch(chat, startTurn("t1", "x"))
 		a.dispatch(chat, cancelTurn("t1"))
 		wait(10*time.Second - time.Millisecond)

@@ -98,7 +98,7 @@ func (c *Client) resetLocked(ch *channel, s snapshot) {
 // live; anything else is gone (AHP core, 8.1).
 func (c *Client) missingLocked(ch *channel) {
 	switch ahp.KindOf(ch.uri) {
-	case ahp.KindUnknown, ahp.KindResourceWatch, ahp.KindClientServices:
+	case ahp.KindUnknown, ahp.KindResourceWatch, ahp.KindClientServices, ahp.KindOTLP:
 		c.staleLocked(ch)
 	default:
 		c.goneLocked(ch, ErrChannelGone)

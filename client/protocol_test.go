@@ -162,6 +162,32 @@ func TestUnreadableSnapshotFailsItsSubscriptionAlone(t *testing.T) {
 	})
 }
 
+// Telemetry is never replayed: after a reconnect it is subscribed again.
+func TestTelemetryIsSubscribedAgain(t *testing.T) {
+	scriptedBubble(t, func(t *testing.T, c *client.Client, h *scripted, hosts chan *scripted) {
+		const uri = "ahp-otlp:/logs/info"
+		subscribed := make(chan error, 1)
+		var ch *client.Channel
+		go func() {
+			var err error
+			ch, err = c.Subscribe(t.Context(), uri, client.SubscribeOptions{})
+			subscribed <- err
+		}()
+		h.answer(t, "subscribe", `{"snapshot":{"resource":"ahp-otlp:/logs/info","state":{},"fromSeq":1}}`)
+		if err := <-subscribed; err != nil {
+			t.Fatal(err)
+		}
+		h.close()
+		h = <-hosts
+		h.answer(t, "reconnect", `{"type":"replay","actions":[],"missing":["ahp-otlp:/logs/info"]}`)
+		h.answer(t, "subscribe", `{"snapshot":{"resource":"ahp-otlp:/logs/info","state":{},"fromSeq":2}}`)
+		synctest.Wait()
+		if err := ch.Err(); err != nil {
+			t.Errorf("the channel has ended: %v", err)
+		}
+	})
+}
+
 // Cases 100 and 101: any order of echo and other messages leaves one entry.
 func TestEchoInAnyOrderLeavesOneEntry(t *testing.T) {
 	for at := range 3 {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
@@ -65,9 +66,13 @@ func runTelemetry(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close()
 	t := &telemetryTap{c: c, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), export: strings.TrimSuffix(export, "/"), queue: make(chan exportRequest, 256)}
-	return t.follow(ctx, names, strings.ToLower(level))
+	var telling sync.WaitGroup
+	telling.Go(func() { tellStatus(ctx, c, cmd.ErrOrStderr()) })
+	err = t.follow(ctx, names, strings.ToLower(level))
+	_ = c.Close()
+	telling.Wait()
+	return err
 }
 
 // exportRequest is one of OTLP.
@@ -90,6 +95,11 @@ func (t *telemetryTap) follow(ctx context.Context, names []string, level string)
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel()
+	over := make(chan error, len(names))
 	for _, name := range names {
 		channel := strings.Replace(channels[name], "{level}", level, 1)
 		if channel == "" {
@@ -101,9 +111,18 @@ func (t *telemetryTap) follow(ctx context.Context, names []string, level string)
 			return fmt.Errorf("follow %s: %w; only the user of the host may", name, err)
 		}
 		defer ch.Close()
+		watching.Go(func() {
+			select {
+			case <-ch.Done():
+				over <- fmt.Errorf("follow %s: %w", name, ch.Err())
+			case <-ctx.Done():
+			}
+		})
 	}
 	for {
 		select {
+		case err := <-over:
+			return err
 		case r := <-t.queue:
 			if err := t.pass(ctx, r); err != nil {
 				return err

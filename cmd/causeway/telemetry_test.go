@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -34,7 +33,7 @@ func TestTelemetryReachesACollector(t *testing.T) {
 	d := stateDir(t)
 	serveInside(t, d, serveOptions{})
 	ctx, cancel := context.WithCancel(t.Context())
-	var errs bytes.Buffer
+	var errs notebook
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -49,7 +50,7 @@ func TestRebinding(t *testing.T) {
 		c := w.far(w.connect())
 		rounds := scale.Count(1000) * 4
 		for i := range rounds {
-			uri := ahp.TCPPrefix + string(rune('a'+i%26)) + time.Duration(i).String()
+			uri := ahp.TCPPrefix + "/" + strconv.Itoa(i)
 			err := c.create(uri, "rebound.example", 80)
 			if denied := i%4 == 1 || i%4 == 3; denied != errors.Is(err, ahp.ErrPermissionDenied) {
 				t.Fatalf("round %d: %v", i, err)

@@ -118,19 +118,21 @@ func (s *Server) Run(ctx context.Context) error {
 		return err
 	}
 	defer list.Close()
-	for u, err := range list.Updates(ctx) {
+	for _, err := range list.Updates(ctx) {
 		if err != nil {
 			return err
 		}
-		s.keep(u.Services)
+		s.keep(list.Items)
 	}
 	return nil
 }
 
-// keep drops the watches of services that are not there.
-func (s *Server) keep(services []ahp.ClientService) {
+// keep drops the watches of services that are not there. It looks at what is there
+// now, not at what an update said: a watch may have begun since.
+func (s *Server) keep(current func() []ahp.ClientService) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	services := current()
 	for w := range s.watches {
 		if !slices.ContainsFunc(services, func(c ahp.ClientService) bool { return c.ServiceID == w.serviceID }) {
 			delete(s.watches, w)

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 const (
 	settlePause = 30 * time.Millisecond
 	settleMax   = 500 * time.Millisecond
+	retryPause  = time.Second // after Git could not list the refs
 )
 
 // watcher follows the refs of a repository once somebody wants to know.
@@ -99,14 +101,14 @@ func watchTree(files *fsnotify.Watcher, root string) error {
 
 // followRefs tells the changes of refs until ctx ends.
 func (r *repository) followRefs(ctx context.Context, files *fsnotify.Watcher, known map[string]string, tell func([]RefChange)) {
-	for {
-		if !r.awaitChange(ctx, files) {
-			return
-		}
+	var again time.Duration
+	for r.awaitChange(ctx, files, again) {
 		now, err := r.values(ctx)
-		if err != nil {
-			continue // in the middle of a change, or over; the next event looks again
+		if err != nil { // in the middle of a change, or over
+			again = retryPause
+			continue
 		}
+		again = 0
 		if changes := difference(known, now); len(changes) > 0 {
 			tell(changes)
 		}
@@ -114,12 +116,14 @@ func (r *repository) followRefs(ctx context.Context, files *fsnotify.Watcher, kn
 	}
 }
 
-// awaitChange waits for a change of files and until it has settled; it is false
-// when ctx ends.
-func (r *repository) awaitChange(ctx context.Context, files *fsnotify.Watcher) bool {
-	settled := time.NewTimer(time.Hour)
+// awaitChange waits for a change of files and until it has settled, or for the time
+// after, if there is one; it is false when ctx ends.
+func (r *repository) awaitChange(ctx context.Context, files *fsnotify.Watcher, after time.Duration) bool {
+	settled := time.NewTimer(cmp.Or(after, time.Hour))
 	defer settled.Stop()
-	settled.Stop()
+	if after == 0 {
+		settled.Stop()
+	}
 	var latest time.Time
 	for {
 		select {

@@ -71,7 +71,8 @@ func fuzzConn(t *testing.T, lines []byte) {
 		}
 	}
 	bystander, early, late := w.peer("b"), w.peer("a"), w.peer("d")
-	bystander.initialize("b", "ahp-session:/s", "ahp-chat:/c", "ahp-root://")
+	// Whoever names the bystander's client id takes its place, as it must be.
+	bystander.initialize("the one whom no line names", "ahp-session:/s", "ahp-chat:/c", "ahp-root://")
 	late.initialize("d", "ahp-session:/s", "ahp-chat:/c")
 	bystander.take()
 	for line := range bytes.Lines(lines) {

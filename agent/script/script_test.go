@@ -164,6 +164,7 @@ func FuzzRead(f *testing.F) {
 		}
 		f.Add(data)
 	}
+	f.Add([]byte(`{"acpTranscript":1}` + "\n" + `{"prompt":"Hello, world"}` + "\n")) // not as firstWord has it
 	f.Fuzz(func(t *testing.T, data []byte) {
 		script, err := Read(bytes.NewReader(data))
 		if err != nil {

@@ -178,7 +178,7 @@ func (t *Transcript) add(l Line) {
 // prompt is the first word of the prompt a line is, and the prompt's id.
 func (l *Line) prompt() (word, id string, ok bool) {
 	if l.Prompt != "" {
-		return l.Prompt, "", true
+		return firstWord(l.Prompt), "", true
 	}
 	if l.From != FromClient || l.Msg == nil {
 		return "", "", false

@@ -9,6 +9,7 @@ import (
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/internal/limit"
+	"github.com/causeway-ahp/causeway/internal/limit/limittest"
 	"github.com/causeway-ahp/causeway/transport"
 )
 
@@ -21,62 +22,30 @@ type drive struct {
 
 type driven struct {
 	*world
-	row limit.Row
+	*limittest.Counter
 }
 
 // TestEveryLimitIsDrivenToItsBound has a drive for each row of the table. Within its
 // bound the counter stands still, over it it rises.
 func TestEveryLimitIsDrivenToItsBound(t *testing.T) {
 	l := DefaultLimits
-	rows := l.Rows()
-	for _, row := range rows {
-		t.Run(row.Name, func(t *testing.T) {
-			makeDrive := drives[row.Name]
-			if makeDrive == nil {
-				t.Fatal("the limit has no drive")
-			}
-			synctest.Test(t, func(t *testing.T) {
-				plan := makeDrive()
-				d := &driven{newWorld(t, plan.options), row}
-				plan.run(d)
-				synctest.Wait()
-				if n := d.count(); n == 0 {
-					t.Errorf("%s did not rise", row.Metric())
-				}
-			})
+	limittest.Every(t, l.Rows(), drives, func(t *testing.T, row limit.Row, plan func() drive) {
+		synctest.Test(t, func(t *testing.T) {
+			plan := plan()
+			w := newWorld(t, plan.options)
+			d := &driven{w, limittest.Follow(t, w.h.Metrics(), row)}
+			plan.run(d)
+			synctest.Wait()
+			d.Over()
 		})
-	}
-	if len(drives) != len(rows) {
-		t.Errorf("%d drives for %d rows", len(drives), len(rows))
-	}
-}
-
-// count reads the row's counter.
-func (d *driven) count() (sum float64) {
-	d.t.Helper()
-	name, label, _ := strings.Cut(strings.TrimSuffix(d.row.Metric(), `"}`), "{")
-	label, value, labelled := strings.Cut(label, `="`)
-	families, err := d.h.Metrics().Gather()
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == name && (!labelled || m.GetLabel()[0].GetName() == label && m.GetLabel()[0].GetValue() == value) {
-				sum += m.GetCounter().GetValue()
-			}
-		}
-	}
-	return sum
+	})
 }
 
 // within says that so far the bound was kept.
 func (d *driven) within() {
 	d.t.Helper()
 	synctest.Wait()
-	if n := d.count(); n != 0 {
-		d.t.Errorf("%s is %v within the bound", d.row.Metric(), n)
-	}
+	d.Within()
 }
 
 // closed checks how a connection ended.

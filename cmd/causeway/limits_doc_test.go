@@ -69,7 +69,7 @@ func TestLimitsNameRealCounters(t *testing.T) {
 // goTypes are the packages whose limits stand in the table, with what holds them. Sizes
 // of work at which nothing happens to anybody are no limits.
 func goTypes(o *limitOptions) map[string]any {
-	return map[string]any{"host.Limits": &o.host, "service.Limits": &o.service, "tcp.Limits": &o.tcp}
+	return map[string]any{"host.Limits": &o.host, "service.Limits": &o.service, "tcp.Limits": &o.tcp, "session.Limits": &o.session}
 }
 
 var noLimits = map[string]string{"host.Limits.BatchBytes": "how much one write takes: what is more goes with the next"}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/causeway-ahp/causeway/feature/service"
 	"github.com/causeway-ahp/causeway/host"
+	"github.com/causeway-ahp/causeway/internal/limit"
+	"github.com/causeway-ahp/causeway/internal/limit/limittest"
 	"github.com/causeway-ahp/causeway/transport"
 )
 
@@ -22,58 +24,29 @@ type drive struct {
 
 type driven struct {
 	*world
-	limit string
+	*limittest.Counter
 }
 
 // TestEveryLimitIsDrivenToItsBound has a drive for each row of the table. Within its
 // bound the counter stands still, over it it rises.
 func TestEveryLimitIsDrivenToItsBound(t *testing.T) {
 	l := service.DefaultLimits
-	rows := l.Rows()
-	for _, row := range rows {
-		t.Run(row.Name, func(t *testing.T) {
-			plan, ok := drives[row.Name]
-			if !ok {
-				t.Fatal("the limit has no drive")
-			}
-			synctest.Test(t, func(t *testing.T) {
-				d := &driven{newWorld(t, service.Options{Limits: plan.limits}, host.Options{}), row.Name}
-				plan.run(d)
-				synctest.Wait()
-				if d.count() == 0 {
-					t.Errorf("%s did not rise", row.Metric())
-				}
-			})
+	limittest.Every(t, l.Rows(), drives, func(t *testing.T, row limit.Row, plan drive) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, service.Options{Limits: plan.limits}, host.Options{})
+			d := &driven{w, limittest.Follow(t, w.h.Metrics(), row)}
+			plan.run(d)
+			synctest.Wait()
+			d.Over()
 		})
-	}
-	if len(drives) != len(rows) {
-		t.Errorf("%d drives for %d rows", len(drives), len(rows))
-	}
-}
-
-func (d *driven) count() (sum float64) {
-	d.t.Helper()
-	families, err := d.h.Metrics().Gather()
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == "causeway_limit_hits_total" && m.GetLabel()[0].GetValue() == d.limit {
-				sum += m.GetCounter().GetValue()
-			}
-		}
-	}
-	return sum
+	})
 }
 
 // within says that so far the bound was kept.
 func (d *driven) within() {
 	d.t.Helper()
 	synctest.Wait()
-	if n := d.count(); n != 0 {
-		d.t.Errorf("it was counted %v times within the bound", n)
-	}
+	d.Within()
 }
 
 // hears checks what came last since the last look.

@@ -1,13 +1,13 @@
 package session
 
 import (
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/internal/limit"
+	"github.com/causeway-ahp/causeway/internal/limit/limittest"
 )
 
 // limitDrive takes one limit to its bound, says so, and over it.
@@ -21,51 +21,19 @@ type limitDrive struct {
 // bound the counter stands still, over it it rises.
 func TestEveryLimitIsDrivenToItsBound(t *testing.T) {
 	l := DefaultLimits
-	rows := l.Rows()
-	for _, row := range rows {
-		t.Run(row.Name, func(t *testing.T) {
-			d, ok := limitDrives[row.Name]
-			if !ok {
-				t.Fatal("the limit has no drive")
-			}
-			start(t, d.puppet(), Options{Limits: d.limits}, func(w *world, a *peer, session, chat ahp.URI) {
-				before := w.hits(row)
-				d.run(t, w, a, session, chat, func() {
-					synctest.Wait()
-					if n := w.hits(row); n != before {
-						t.Errorf("%s is %v within the bound", row.Metric(), n)
-					}
-				})
+	limittest.Every(t, l.Rows(), limitDrives, func(t *testing.T, row limit.Row, d limitDrive) {
+		start(t, d.puppet(), Options{Limits: d.limits}, func(w *world, a *peer, session, chat ahp.URI) {
+			counter := limittest.Follow(w.t, w.h.Metrics(), row)
+			d.run(w.t, w, a, session, chat, func() {
 				synctest.Wait()
-				if n := w.hits(row); n != before+1 {
-					t.Errorf("%s rose from %v to %v", row.Metric(), before, n)
-				}
+				counter.Within()
 			})
+			synctest.Wait()
+			if n := counter.Hits(); n != 1 {
+				w.t.Errorf("%s rose by %v", row.Metric(), n)
+			}
 		})
-	}
-	if len(limitDrives) != len(rows) {
-		t.Errorf("%d drives for %d rows", len(limitDrives), len(rows))
-	}
-}
-
-// hits is the counter of a row, of whatever other labels it has.
-func (w *world) hits(row limit.Row) (sum float64) {
-	families, err := w.h.Metrics().Gather()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			match := f.GetName() == row.Metric()
-			for _, l := range m.GetLabel() {
-				match = match || fmt.Sprintf("%s{%s=%q}", f.GetName(), l.GetName(), l.GetValue()) == row.Metric()
-			}
-			if match {
-				sum += m.GetCounter().GetValue()
-			}
-		}
-	}
-	return sum
+	})
 }
 
 var limitDrives = map[string]limitDrive{

@@ -12,13 +12,14 @@ import (
 
 	"github.com/causeway-ahp/causeway/host"
 	"github.com/causeway-ahp/causeway/internal/limit"
+	"github.com/causeway-ahp/causeway/internal/limit/limittest"
 	"github.com/causeway-ahp/causeway/internal/simnet"
 )
 
 // driven is a world in which one limit is taken to its bound and over it.
 type driven struct {
 	*world
-	row limit.Row
+	*limittest.Counter
 }
 
 type drive struct {
@@ -30,53 +31,21 @@ type drive struct {
 // bound the counter stands still, over it it rises.
 func TestEveryLimitIsDrivenToItsBound(t *testing.T) {
 	l := DefaultLimits
-	rows := l.Rows()
-	for _, row := range rows {
-		t.Run(row.Name, func(t *testing.T) {
-			plan, ok := drives[row.Name]
-			if !ok {
-				t.Fatal("the limit has no drive")
-			}
-			bubble(t, plan.options, host.Limits{}, func(w *world) {
-				d := &driven{w, row}
-				plan.run(d)
-				synctest.Wait()
-				if d.count() == 0 {
-					t.Errorf("%s did not rise", row.Metric())
-				}
-			})
+	limittest.Every(t, l.Rows(), drives, func(t *testing.T, row limit.Row, plan drive) {
+		bubble(t, plan.options, host.Limits{}, func(w *world) {
+			d := &driven{w, limittest.Follow(w.t, w.h.Metrics(), row)}
+			plan.run(d)
+			synctest.Wait()
+			d.Over()
 		})
-	}
-	if len(drives) != len(rows) {
-		t.Errorf("%d drives for %d rows", len(drives), len(rows))
-	}
-}
-
-func (d *driven) count() (sum float64) {
-	d.t.Helper()
-	families, err := d.h.Metrics().Gather()
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if fmt.Sprintf("%s{%s=%q}", f.GetName(), l.GetName(), l.GetValue()) == d.row.Metric() {
-					sum += m.GetCounter().GetValue()
-				}
-			}
-		}
-	}
-	return sum
+	})
 }
 
 // within says that so far the bound was kept.
 func (d *driven) within() {
 	d.t.Helper()
 	synctest.Wait()
-	if n := d.count(); n != 0 {
-		d.t.Errorf("%s is %v within the bound", d.row.Metric(), n)
-	}
+	d.Within()
 }
 
 // sink is a destination that reads what comes.

@@ -335,11 +335,7 @@ func TestStalledViewer(t *testing.T) {
 				}
 			}
 		}
-		v.mu.Lock()
-		v.paused = false
-		v.release(chat, v.views[chat], v.views[chat].held)
-		v.mu.Unlock()
-		synctest.Wait()
+		v.resume(chat)
 		v.mu.Lock()
 		if c := v.views[chat]; encoded(t, c.state) != encoded(t, w.h.State(chat)) || c.snapshots != 2 {
 			t.Errorf("after %d snapshots and %d messages the viewer has %s", c.snapshots, c.frames, encoded(t, c.state))
@@ -347,6 +343,15 @@ func TestStalledViewer(t *testing.T) {
 		v.mu.Unlock()
 		v.close()
 	})
+}
+
+// resume lets a paused viewer take a channel again, and waits for what comes.
+func (v *viewer) resume(chat ahp.URI) {
+	v.mu.Lock()
+	v.paused = false
+	v.release(chat, v.views[chat], v.views[chat].held)
+	v.mu.Unlock()
+	synctest.Wait()
 }
 
 // TestViewersStalledInASnapshot: viewers that stop inside a large snapshot hold its
@@ -390,11 +395,7 @@ func TestViewersStalledInASnapshot(t *testing.T) {
 			}
 		}
 		for _, v := range viewers[1:] {
-			v.mu.Lock()
-			v.paused = false
-			v.release(chat, v.views[chat], v.views[chat].held)
-			v.mu.Unlock()
-			synctest.Wait()
+			v.resume(chat)
 			v.mu.Lock()
 			if c := v.views[chat]; encoded(t, c.state) != encoded(t, w.h.State(chat)) || c.snapshots != 1 {
 				t.Errorf("after %d snapshots and %d messages a viewer has another state", c.snapshots, c.frames)

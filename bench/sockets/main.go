@@ -42,27 +42,27 @@ func main() {
 var names = []string{"causeway", "gorilla/websocket", "coder/websocket"}
 
 func run(ctx context.Context, quick, asJSON bool) error {
-	rounds, messages, idle := 5, 500_000, 2000
+	rounds, messages, conns := 5, 500_000, 2000
 	if quick {
-		rounds, messages, idle = 3, 50_000, 300
+		rounds, messages, conns = 3, 50_000, 300
 	}
 	r := measure.NewReport("")
 	r.Section("WebSocket connections")
-	servers := make([]*server, len(names))
+	servers := make([]*measure.Subject, len(names))
 	for i, name := range names {
 		var err error
-		if servers[i], err = start(ctx, name); err != nil {
+		if servers[i], err = measure.StartSubject(ctx, "-role", name); err != nil {
 			return err
 		}
-		defer servers[i].stop()
+		defer func() { _ = servers[i].Stop() }()
 	}
 	for _, m := range []struct {
 		figure measure.Figure
 		rounds int
-		take   func(context.Context, *server) (float64, error)
+		take   func(context.Context, *measure.Subject) (float64, error)
 	}{
-		{measure.Figure{Name: "messages of 200 B sent", Unit: "/s", Goal: ">= 1.3 x"}, rounds, func(ctx context.Context, s *server) (float64, error) { return s.stream(ctx, messages) }},
-		{measure.Figure{Name: "idle connection", Unit: "KB", Goal: "<= 1.0 x"}, 1, func(ctx context.Context, s *server) (float64, error) { return s.idle(ctx, idle) }},
+		{measure.Figure{Name: "messages of 200 B sent", Unit: "/s", Goal: ">= 1.3 x"}, rounds, func(ctx context.Context, s *measure.Subject) (float64, error) { return stream(ctx, s, messages) }},
+		{measure.Figure{Name: "idle connection", Unit: "KB", Goal: "<= 1.0 x"}, 1, func(ctx context.Context, s *measure.Subject) (float64, error) { return idle(ctx, s, conns) }},
 	} {
 		fmt.Fprintln(os.Stderr, "measuring", m.figure.Name)
 		all := make([]measure.Rounds, len(servers))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -15,15 +14,13 @@ import (
 	"github.com/causeway-ahp/causeway/transport"
 	"github.com/causeway-ahp/causeway/transport/websocket"
 	coder "github.com/coder/websocket"
-	"github.com/go-json-experiment/json"
 	gorilla "github.com/gorilla/websocket"
 )
 
 // payload is what is sent.
 var payload = bytes.Repeat([]byte{'x'}, 200)
 
-// serve prints its address, answers each message with as many as it says, and tells
-// on out what memory it holds, once for each line of in, until that ends.
+// serve is a server that is measured; it answers each message with as many as it says.
 func serve(ctx context.Context, name string, in io.Reader, out io.Writer) error {
 	handler := map[string]func(http.ResponseWriter, *http.Request) error{
 		"causeway":          serveOurs,
@@ -41,15 +38,7 @@ func serve(ctx context.Context, name string, in io.Reader, out io.Writer) error 
 		_ = handler(w, r) // the client sees the end
 	})}
 	go func() { _ = server.Serve(ln) }() // until the process ends
-	fmt.Fprintln(out, ln.Addr())
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		m, err := json.Marshal(measure.MemoryNow())
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(out, "%s\n", m)
-	}
-	return nil
+	return measure.Present(ln.Addr().String(), in, out)
 }
 
 // most is how many messages may be asked for.

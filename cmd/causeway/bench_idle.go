@@ -1,19 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"os"
-	"os/exec"
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/causeway-ahp/causeway/internal/measure"
 	"github.com/causeway-ahp/causeway/jsonrpc"
-	"github.com/go-json-experiment/json"
 	"github.com/gobwas/ws"
 	"github.com/gobwas/ws/wsutil"
 	"github.com/spf13/cobra"
@@ -27,22 +22,23 @@ func benchIdle(cmd *cobra.Command, r *measure.Report) error {
 	const few = 100 // after them what is made once is made
 	count := benchAmount(cmd, 5000)
 	measuring(cmd, "%d idle connections", count)
-	h, err := startIdleHost(cmd.Context())
+	host, err := measure.StartSubject(cmd.Context(), "bench", idleHostCommand)
 	if err != nil {
 		return err
 	}
+	h := &idleHost{Subject: host}
 	defer h.dropAll()
 	if err := h.connect(cmd.Context(), few); err != nil {
 		return err
 	}
-	before, err := h.memory()
+	before, err := h.Memory()
 	if err != nil {
 		return err
 	}
 	if err := h.connect(cmd.Context(), count); err != nil {
 		return err
 	}
-	after, err := h.memory()
+	after, err := h.Memory()
 	if err != nil {
 		return err
 	}
@@ -52,46 +48,14 @@ func benchIdle(cmd *cobra.Command, r *measure.Report) error {
 		Note: fmt.Sprintf("heap %s, stacks %s; resident %s",
 			measure.Number(each(after.Heap, before.Heap)), measure.Number(each(after.Stacks, before.Stacks)), measure.Number(each(after.Resident, before.Resident))),
 	})
-	return h.stop()
+	return h.Stop()
 }
 
 // idleHost is a host in another process, and the clients of this one.
 type idleHost struct {
-	process *exec.Cmd
-	in      io.WriteCloser
-	lines   *bufio.Scanner
-	socket  string
+	*measure.Subject
 	clients []net.Conn
 }
-
-// startIdleHost must be ended with stop.
-func startIdleHost(ctx context.Context) (*idleHost, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	h := &idleHost{process: exec.CommandContext(ctx, self, "bench", idleHostCommand)}
-	h.process.Stderr = os.Stderr
-	if h.in, err = h.process.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := h.process.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := h.process.Start(); err != nil {
-		return nil, err
-	}
-	h.lines = bufio.NewScanner(out)
-	if !h.lines.Scan() {
-		return nil, errors.Join(errors.New("the host that was to be measured does not start"), h.stop())
-	}
-	h.socket = h.lines.Text()
-	return h, nil
-}
-
-// stop ends the host, whose input ends.
-func (h *idleHost) stop() error { return errors.Join(h.in.Close(), h.process.Wait()) }
 
 func (h *idleHost) dropAll() {
 	for _, c := range h.clients {
@@ -99,21 +63,10 @@ func (h *idleHost) dropAll() {
 	}
 }
 
-// memory asks the host what it holds.
-func (h *idleHost) memory() (m measure.Memory, err error) {
-	if _, err := io.WriteString(h.in, "\n"); err != nil {
-		return m, err
-	}
-	if !h.lines.Scan() {
-		return m, errors.New("the host that is measured has ended")
-	}
-	return m, json.Unmarshal(h.lines.Bytes(), &m)
-}
-
 // connect adds n clients.
 func (h *idleHost) connect(ctx context.Context, n int) error {
 	for range n {
-		c, err := greet(ctx, h.socket, fmt.Sprint("idle-", len(h.clients)))
+		c, err := greet(ctx, h.Addr(), fmt.Sprint("idle-", len(h.clients)))
 		if err != nil {
 			return fmt.Errorf("connection %d: %w; each takes a file descriptor of this process and one of the host, see 'ulimit -n'", len(h.clients)+1, err)
 		}
@@ -158,23 +111,7 @@ func newBenchIdleHost() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return errors.Join(b.tellMemory(cmd.InOrStdin(), cmd.OutOrStdout()), b.close(cmd.Context()))
+			return errors.Join(measure.Present(b.unix.Addr().String(), cmd.InOrStdin(), cmd.OutOrStdout()), b.close(cmd.Context()))
 		},
 	}
-}
-
-func (b *benchHost) tellMemory(in io.Reader, out io.Writer) error {
-	if _, err := fmt.Fprintln(out, b.unix.Addr()); err != nil {
-		return err
-	}
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		m, err := json.Marshal(measure.MemoryNow())
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(out, "%s\n", m); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/causeway-ahp/causeway/ahp"
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,9 +32,9 @@ type Preparer interface {
 	// Prepared reports whether ResolveConfig knows already.
 	Prepared() bool
 	// Prepare finds out, within a limit of its own. It may start an agent in the
-	// working directories, which the Open that follows takes over. A failure is
-	// reported by that Open.
-	Prepare(ctx context.Context, dirs []ahp.URI)
+	// working directories and with the tokens of spec, where nothing else counts,
+	// which the Open that follows takes over. A failure is reported by that Open.
+	Prepare(ctx context.Context, spec Spec)
 }
 
 // Description is what clients see of a provider, and what it can do.
@@ -45,6 +46,9 @@ type Description struct {
 	MultipleChats bool
 	Steering      bool // Steer may be accepted during a turn
 	ResumesTurns  bool // Prompt understands Prompt.Resume
+	// Resources are what the agent wants bearer tokens for. Of one that is not
+	// required the agent does without a token.
+	Resources []ahp.ProtectedResourceMetadata
 }
 
 // Config is a set of properties and their values.
@@ -61,7 +65,25 @@ type Spec struct {
 	Config      map[string]jsontext.Value
 	ResumeToken []byte // what an earlier Session returned, nil for a new one
 	Turns       int    // turns the host already has
+	// Tokens are for the resources of the description, by their identifiers; those
+	// that are required are there. They must not be written anywhere.
+	Tokens map[string]Token
 }
+
+// Token is a bearer token. Printed, it says that it is one and no more.
+type Token string
+
+// String implements fmt.Stringer.
+func (Token) String() string { return "[token]" }
+
+// GoString implements fmt.GoStringer.
+func (Token) GoString() string { return "[token]" }
+
+// MarshalText implements encoding.TextMarshaler.
+func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// LogValue implements slog.LogValuer.
+func (Token) LogValue() slog.Value { return slog.StringValue("[token]") }
 
 // Session is one running agent for one chat.
 type Session interface {

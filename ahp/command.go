@@ -22,6 +22,9 @@ const (
 	MethodResolveSessionConfig     = "resolveSessionConfig"
 	MethodSessionConfigCompletions = "sessionConfigCompletions"
 
+	MethodAuthenticate = "authenticate"
+	MethodAuthRequired = "auth/required"
+
 	MethodSessionAdded          = "root/sessionAdded"
 	MethodSessionRemoved        = "root/sessionRemoved"
 	MethodSessionSummaryChanged = "root/sessionSummaryChanged"

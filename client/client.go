@@ -40,6 +40,8 @@ type Client struct {
 	listeners     map[string][]*listener
 	lists         map[*SessionList]struct{}
 	registrations map[*Registration]struct{}
+	credentials   map[string]*Credential // by resource; pushed on every connection
+	asking        map[string]bool        // resources for which Options.Token runs
 	stats         Stats
 }
 
@@ -66,6 +68,7 @@ func newClient(ctx context.Context, dial DialFunc, opts Options) *Client {
 		lists:     make(map[*SessionList]struct{}),
 
 		registrations: make(map[*Registration]struct{}),
+		credentials:   make(map[string]*Credential), asking: make(map[string]bool),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	return c

@@ -311,6 +311,7 @@ func (c *Client) goLive(l *link) {
 	}
 	c.stats.Connections++
 	c.setStatusLocked(Status{State: Live, Since: time.Now()})
+	c.authenticateLocked(l)
 	for _, d := range c.unsentLocked() {
 		l.pushLocked(outgoing{msg: d.msg, dispatch: d})
 	}

@@ -41,6 +41,8 @@ func (c *Client) hear(method string, params jsontext.Value) {
 	switch method {
 	case ahp.MethodSessionAdded, ahp.MethodSessionRemoved, ahp.MethodSessionSummaryChanged:
 		c.hearSession(method, params)
+	case ahp.MethodAuthRequired:
+		c.hearAuth(params)
 	}
 	c.mu.Lock()
 	list := c.listeners[method]

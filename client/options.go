@@ -64,6 +64,15 @@ type Options struct {
 	// answered as it is. Nil: every request is refused as unknown.
 	HandleRequest func(ctx context.Context, method string, params jsontext.Value) (any, error)
 
+	// Token is asked for a bearer token when the host wants one: with auth/required, or
+	// as the answer to CreateSession and CreateChat. It runs on a goroutine of the client,
+	// once at a time for each resource, or on the caller's, and may take its time, as when
+	// somebody has to sign in; ctx ends with the client or with the caller's. What it
+	// returns is pushed as by [Client.Authenticate]. After the reason "expired" it must
+	// not return the token it gave before. Nil: nobody is asked, and OnNotification may
+	// still listen.
+	Token func(ctx context.Context, want ahp.AuthRequiredParams) (Credential, error)
+
 	// Services bound what waits for the services of this client.
 	Services ServiceOptions
 

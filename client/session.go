@@ -127,11 +127,14 @@ func (o *CreateSessionOptions) params() ahp.CreateSessionParams {
 // created and could not be prepared.
 func (c *Client) CreateSession(ctx context.Context, o CreateSessionOptions) (*Session, error) {
 	p := o.params()
-	if err := c.createOnce(ctx, ahp.MethodCreateSession, p, ahp.ErrSessionAlreadyExists); err != nil {
+	err := c.authorized(ctx, func() error {
+		return c.createOnce(ctx, ahp.MethodCreateSession, p, ahp.ErrSessionAlreadyExists)
+	})
+	if err != nil {
 		return nil, err
 	}
 	var s *Session
-	err := c.whileLost(ctx, func() (err error) {
+	err = c.whileLost(ctx, func() (err error) {
 		s, err = c.Session(ctx, p.Channel)
 		return err
 	})
@@ -186,11 +189,12 @@ func (c *Client) CreateChat(ctx context.Context, params ahp.CreateChatParams) (*
 	if params.Chat == "" {
 		params.Chat = NewChatURI()
 	}
-	if err := c.createOnce(ctx, ahp.MethodCreateChat, params, ahp.ErrAlreadyExists); err != nil {
+	err := c.authorized(ctx, func() error { return c.createOnce(ctx, ahp.MethodCreateChat, params, ahp.ErrAlreadyExists) })
+	if err != nil {
 		return nil, err
 	}
 	var chat *Chat
-	err := c.whileLost(ctx, func() (err error) {
+	err = c.whileLost(ctx, func() (err error) {
 		chat, err = c.Chat(ctx, params.Chat)
 		return err
 	})

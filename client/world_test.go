@@ -205,10 +205,12 @@ func markdown(parts ahp.List[ahp.ResponsePart]) string {
 
 // puppet is an agent that answers "ok: <text>" unless a test says otherwise.
 type puppet struct {
-	turn func(ctx context.Context, h agent.Host, p agent.Prompt) agent.Outcome
+	turn      func(ctx context.Context, h agent.Host, p agent.Prompt) agent.Outcome
+	resources []ahp.ProtectedResourceMetadata
 
 	mu      sync.Mutex
 	prompts []string // the texts of all prompts
+	tokens  []string // those for resource that agents were opened with
 }
 
 func newPuppet() *puppet { return &puppet{} }
@@ -220,14 +222,17 @@ func (p *puppet) prompted() []string {
 }
 
 func (p *puppet) Describe() agent.Description {
-	return agent.Description{Provider: "puppet", DisplayName: "Puppet", MultipleChats: true}
+	return agent.Description{Provider: "puppet", DisplayName: "Puppet", MultipleChats: true, Resources: p.resources}
 }
 
 func (p *puppet) ResolveConfig(context.Context, []ahp.URI, map[string]jsontext.Value) (agent.Config, error) {
 	return agent.Config{Schema: ahp.ConfigSchema{Type: "object"}}, nil
 }
 
-func (p *puppet) Open(_ context.Context, _ agent.Spec, h agent.Host) (agent.Session, error) {
+func (p *puppet) Open(_ context.Context, spec agent.Spec, h agent.Host) (agent.Session, error) {
+	p.mu.Lock()
+	p.tokens = append(p.tokens, string(spec.Tokens[resource]))
+	p.mu.Unlock()
 	return &puppetSession{p: p, host: h, done: make(chan struct{})}, nil
 }
 

@@ -2,11 +2,13 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/host/compat"
 	"github.com/causeway-ahp/causeway/internal/metric"
 	"github.com/causeway-ahp/causeway/journal"
 	"github.com/causeway-ahp/causeway/jsonrpc"
@@ -82,7 +84,17 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any) erro
 
 // Notify sends a notification to this client alone, in order with everything
 // else it is sent.
-func (c *Conn) Notify(method string, params any) error { return c.rpc.Notify(method, params) }
+func (c *Conn) Notify(method string, params any) error {
+	d := c.dialect()
+	if d == compat.Canonical {
+		return c.rpc.Notify(method, params)
+	}
+	raw, err := ahp.Marshal(params)
+	if err != nil {
+		return fmt.Errorf("encode params of %s: %w", method, err)
+	}
+	return c.rpc.Notify(method, d.Notification(method, raw))
+}
 
 func (c *Conn) actor() Actor { return Actor{Principal: c.principal, ClientID: c.lineage.clientID} }
 

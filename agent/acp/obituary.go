@@ -3,6 +3,7 @@ package acp
 import (
 	"errors"
 	"regexp"
+	"strings"
 )
 
 // name is how the agent is called in sentences.
@@ -29,10 +30,20 @@ func (s *session) obituary() string {
 	if status := s.conn.peer.Status(); status != "" {
 		text += " (" + status + ")"
 	}
-	if words := s.conn.peer.LastWords(); words != "" {
-		text += ": " + redact(oneLine(words))
+	if words := s.lastWords(); words != "" {
+		text += ": " + words
 	}
 	return text
+}
+
+// lastWords are the last line of the agent's error output without what is secret, "" for
+// none.
+func (s *session) lastWords() string {
+	words := s.conn.peer.LastWords()
+	for _, token := range s.tokens {
+		words = strings.ReplaceAll(words, string(token), token.String())
+	}
+	return redact(oneLine(words))
 }
 
 // What looks like a secret: a value behind a telling name, and a long word of

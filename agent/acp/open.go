@@ -77,7 +77,7 @@ func (p *Provider) start(ctx context.Context, spec agent.Spec) (*session, error)
 	if err := p.backoff.wait(ctx); err != nil {
 		return nil, &agent.StartError{Type: errStartFailed, Message: "the start was given up", Err: err}
 	}
-	s, err := p.spawn(ctx, dirs)
+	s, err := p.spawn(ctx, dirs, spec.Tokens)
 	if err != nil {
 		p.backoff.failed()
 		return nil, err
@@ -101,13 +101,14 @@ func (p *Provider) start(ctx context.Context, spec agent.Spec) (*session, error)
 func (s *session) answered() bool { return s.init.ProtocolVersion != 0 }
 
 // spawn starts the process and the connection to it.
-func (p *Provider) spawn(ctx context.Context, dirs []string) (*session, error) {
-	peer, err := p.launch(ctx, dirs[0])
+func (p *Provider) spawn(ctx context.Context, dirs []string, tokens map[string]agent.Token) (*session, error) {
+	env := p.environ(tokens)
+	peer, err := p.launch(ctx, dirs[0], env)
 	if err != nil {
 		return nil, &agent.StartError{Type: errStartFailed, Message: p.launchText(err), Err: err}
 	}
 	s := &session{
-		provider: p, log: p.opts.Log.With("agent", p.opts.Name), stats: &p.stats, dirs: dirs, changed: make(chan struct{}, 1),
+		provider: p, log: p.opts.Log.With("agent", p.opts.Name), stats: &p.stats, dirs: dirs, env: env, tokens: tokens, changed: make(chan struct{}, 1),
 	}
 	// The session outlives the call that opened it.
 	s.life, s.finish = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -261,8 +262,8 @@ func (s *session) startError(err error) error {
 		e.Type, e.Message = errAuth, s.signInText(wire)
 	case errors.As(err, &wire):
 		e.Message = s.name() + " could not open a session: " + errorText(wire)
-		if words := s.conn.peer.LastWords(); words != "" {
-			e.Message += " (" + redact(oneLine(words)) + ")"
+		if words := s.lastWords(); words != "" {
+			e.Message += " (" + words + ")"
 		}
 	case errors.Is(err, errStartTimeout):
 		e.Message = fmt.Sprintf("%s did not answer within %v", s.name(), s.provider.opts.StartTimeout)
@@ -285,8 +286,8 @@ func (s *session) deathText(err error) string {
 	if status := s.conn.peer.Status(); status != "" {
 		text += " (" + status + ")"
 	}
-	if words := s.conn.peer.LastWords(); words != "" {
-		text += ": " + redact(oneLine(words))
+	if words := s.lastWords(); words != "" {
+		text += ": " + words
 	}
 	return strings.TrimSpace(text)
 }

@@ -118,16 +118,18 @@ func TestSignInByItself(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		o      Options
+		tokens map[string]agent.Token
 		method string
 	}{
-		{"configured", Options{AuthMethod: "oauth"}, "oauth"},
-		{"a key", Options{Command: Command{Env: []string{"X_API_KEY=k"}}}, "key"},
+		{"configured", Options{AuthMethod: "oauth"}, nil, "oauth"},
+		{"a key", Options{Command: Command{Env: []string{"X_API_KEY=k"}}}, nil, "key"},
+		{"a client's key", keyed, map[string]agent.Token{"https://x.example": "k"}, "key"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, tt.o)
 				defer w.end()
-				err := w.opening(agent.Spec{}, func(a *fakeAgent) {
+				err := w.opening(agent.Spec{Tokens: tt.tokens}, func(a *fakeAgent) {
 					a.reply(a.expect("initialize"), init)
 					a.refuse(a.expect("session/new"), -32000, "Authentication required")
 					m := a.expect("authenticate")
@@ -143,6 +145,57 @@ func TestSignInByItself(t *testing.T) {
 			})
 		})
 	}
+}
+
+// keyed agents find a client's token in a variable.
+var keyed = Options{Tokens: []TokenVariable{{Variable: "X_API_KEY", Resource: ahp.ProtectedResourceMetadata{Resource: "https://x.example"}}}}
+
+// A token is in the environment of the agent of whoever brought it, and nowhere else: not
+// in that of the commands it runs through the host, nor in what is said of its end.
+func TestTokenOfAClient(t *testing.T) {
+	o := keyed
+	o.Name, o.Environ = "keyed", []string{"PATH=/usr/bin:/bin", "X_API_KEY=of-the-host"}
+	o.Command = Command{Argv: []string{"sh", "-c", "echo the key is $X_API_KEY >&2; exit 4"}}
+	p, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Close() }()
+	if r := p.Describe().Resources; len(r) != 1 || r[0].Resource != "https://x.example" {
+		t.Errorf("it wants %+v", r)
+	}
+	spec := agent.Spec{Directories: []ahp.URI{agent.FileURI(t.TempDir())}}
+	_, err = p.Open(t.Context(), spec, newFakeHost())
+	startError(t, err, "agentStartFailed", "the key is of-the-host")
+	spec.Tokens = map[string]agent.Token{"https://x.example": "planted"}
+	_, err = p.Open(t.Context(), spec, newFakeHost())
+	startError(t, err, "agentStartFailed", "the key is [token]")
+	if slices.ContainsFunc(p.env, func(kv string) bool { return strings.Contains(kv, "planted") }) {
+		t.Error("the next agent, or a command, inherits it")
+	}
+}
+
+// An agent that was started ahead with one client's token is not taken over for another.
+func TestPreparedAgentKeepsItsToken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, keyed)
+		defer w.end()
+		spec := agent.Spec{Directories: []ahp.URI{agent.FileURI(t.TempDir())}, Tokens: map[string]agent.Token{"https://x.example": "a"}}
+		prepared := make(chan struct{})
+		go func() { w.provider.Prepare(t.Context(), spec); close(prepared) }()
+		synctest.Wait()
+		w.agent.handshake(plainInit, plainSession)
+		<-prepared
+		other := spec
+		other.Tokens = map[string]agent.Token{"https://x.example": "b"}
+		if err := w.opening(other, func(a *fakeAgent) { a.handshake(plainInit, plainSession) }); err != nil {
+			t.Fatal(err)
+		}
+		if w.launched != 2 {
+			t.Errorf("launched %d agents", w.launched)
+		}
+		time.Sleep(spareTime + time.Second)
+	})
 }
 
 // A session is taken up again where the agent can; where it cannot, the next turn
@@ -342,7 +395,7 @@ func TestPreparedAgentIsTakenOver(t *testing.T) {
 		defer w.end()
 		spec := agent.Spec{Directories: []ahp.URI{agent.FileURI(t.TempDir())}}
 		prepared := make(chan struct{})
-		go func() { w.provider.Prepare(t.Context(), spec.Directories); close(prepared) }()
+		go func() { w.provider.Prepare(t.Context(), spec); close(prepared) }()
 		synctest.Wait()
 		w.agent.handshake(plainInit, `{"sessionId":"s1","modes":{"currentModeId":"ask","availableModes":[{"id":"ask","name":"A"}]}}`)
 		w.agent.update(`{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"x","description":""}]}`)
@@ -369,7 +422,7 @@ func TestPreparedAgentThatIsNotTaken(t *testing.T) {
 		w := newWorld(t, Options{})
 		defer w.end()
 		dirs := []ahp.URI{agent.FileURI(t.TempDir())}
-		go w.provider.Prepare(t.Context(), dirs)
+		go w.provider.Prepare(t.Context(), agent.Spec{Directories: dirs})
 		synctest.Wait()
 		w.agent.handshake(plainInit, plainSession)
 		time.Sleep(spareTime + time.Second)
@@ -379,7 +432,7 @@ func TestPreparedAgentThatIsNotTaken(t *testing.T) {
 		w := newWorld(t, Options{})
 		defer w.end()
 		dirs := []ahp.URI{agent.FileURI(t.TempDir())}
-		go w.provider.Prepare(t.Context(), dirs)
+		go w.provider.Prepare(t.Context(), agent.Spec{Directories: dirs})
 		synctest.Wait()
 		w.agent.die("exit status 1", "")
 		synctest.Wait()

@@ -35,13 +35,22 @@ type Options struct {
 	Launch func(ctx context.Context, dir string) (Peer, error)
 	// Environ is what agents and the commands they start inherit, nil for the
 	// host's own. Names that begin with CAUSEWAY_ are left out of it.
-	Environ      []string
+	Environ []string
+	// Tokens are the variables in which agents find tokens that clients bring. The
+	// commands they start through the host do not inherit them.
+	Tokens       []TokenVariable
 	AuthMethod   string // id of the way to sign in that is taken when the agent wants one
 	MCPServers   []MCPServer
 	Files        FileAccess
 	StartTimeout time.Duration // default DefaultStartTimeout
 	Log          *slog.Logger  // never receives payloads
 	Version      string        // of this program, as agents see it
+}
+
+// TokenVariable is a variable of the environment for a bearer token.
+type TokenVariable struct {
+	Variable string
+	Resource ahp.ProtectedResourceMetadata
 }
 
 func (o Options) withDefaults() Options {
@@ -117,7 +126,22 @@ func (p *Provider) Stats() Stats { return p.stats.stats() }
 
 // Describe implements agent.Provider.
 func (p *Provider) Describe() agent.Description {
-	return agent.Description{Provider: p.opts.Name, DisplayName: p.opts.DisplayName, Description: p.opts.Description}
+	d := agent.Description{Provider: p.opts.Name, DisplayName: p.opts.DisplayName, Description: p.opts.Description}
+	for _, t := range p.opts.Tokens {
+		d.Resources = append(d.Resources, t.Resource)
+	}
+	return d
+}
+
+// environ is what an agent inherits.
+func (p *Provider) environ(tokens map[string]agent.Token) []string {
+	env := slices.Concat(p.env, p.opts.Command.Env)
+	for _, t := range p.opts.Tokens {
+		if token := tokens[t.Resource.Resource]; token != "" {
+			env = append(env, t.Variable+"="+string(token))
+		}
+	}
+	return env
 }
 
 // learn notes what the agent offers, for sessions to come.
@@ -170,12 +194,11 @@ func mcpSchema() ahp.ConfigPropertySchema {
 }
 
 // launch starts a process in dir.
-func (p *Provider) launch(ctx context.Context, dir string) (Peer, error) {
+func (p *Provider) launch(ctx context.Context, dir string, env []string) (Peer, error) {
 	if p.opts.Launch != nil {
 		return p.opts.Launch(ctx, dir)
 	}
-	env := slices.Concat(p.env, p.opts.Command.Env, []string{"PWD=" + dir})
-	child, err := process.StartChild(process.Command{Argv: p.opts.Command.Argv, Dir: dir, Env: env})
+	child, err := process.StartChild(process.Command{Argv: p.opts.Command.Argv, Dir: dir, Env: append(slices.Clip(env), "PWD="+dir)})
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,8 @@ type session struct {
 	log      *slog.Logger
 	stats    *counters
 	dirs     []string // absolute; the first is the working directory
+	env      []string // what the agent inherited, its tokens among it
+	tokens   map[string]agent.Token
 	servers  []mcpServer
 	init     initializeResult
 	turns0   int // turns before this agent

@@ -35,9 +35,8 @@ func (s *session) unattended() string {
 	if s.provider.opts.AuthMethod != "" {
 		return s.provider.opts.AuthMethod
 	}
-	env := slices.Concat(s.provider.env, s.provider.opts.Command.Env)
 	for _, m := range s.init.AuthMethods {
-		if m.Type == "env_var" && len(m.Vars) > 0 && m.complete(env) {
+		if m.Type == "env_var" && len(m.Vars) > 0 && m.complete(s.env) {
 			return m.ID
 		}
 	}

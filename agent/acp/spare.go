@@ -2,13 +2,13 @@ package acp
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/causeway-ahp/causeway/agent"
-	"github.com/causeway-ahp/causeway/ahp"
 )
 
 // spareTime is how long an agent that was started to see what it offers waits for
@@ -21,12 +21,13 @@ type spare struct {
 	s     *session // nil with err
 	err   error
 	dirs  []string
+	with  map[string]agent.Token
 	once  sync.Once
 	timer *time.Timer
 }
 
 // Prepare implements agent.Preparer.
-func (p *Provider) Prepare(ctx context.Context, dirs []ahp.URI) {
+func (p *Provider) Prepare(ctx context.Context, spec agent.Spec) {
 	select {
 	case p.preparing <- struct{}{}: // one at a time
 	case <-ctx.Done():
@@ -36,17 +37,17 @@ func (p *Provider) Prepare(ctx context.Context, dirs []ahp.URI) {
 	if p.Prepared() {
 		return
 	}
-	paths, err := p.directories(dirs)
+	paths, err := p.directories(spec.Directories)
 	if err != nil {
 		return // Open finds the same
 	}
-	s, err := p.start(ctx, agent.Spec{Directories: dirs})
+	s, err := p.start(ctx, agent.Spec{Directories: spec.Directories, Tokens: spec.Tokens})
 	if err == nil {
 		s.mu.Lock()
 		p.learn(s.options)
 		s.mu.Unlock()
 	}
-	p.keep(&spare{s: s, err: err, dirs: paths})
+	p.keep(&spare{s: s, err: err, dirs: paths, with: spec.Tokens})
 }
 
 // keep holds a spare ready for the next Open.
@@ -82,7 +83,7 @@ func (p *Provider) takeSpare(spec agent.Spec, dirs []string) (s *session, err er
 	p.mu.Lock()
 	k := p.spare
 	fits := k != nil && spec.ResumeToken == nil && spec.Turns == 0 && slices.Equal(k.dirs, dirs) &&
-		len(spec.Config[mcpProperty]) == 0
+		len(spec.Config[mcpProperty]) == 0 && maps.Equal(k.with, spec.Tokens)
 	if fits {
 		p.spare = nil
 	}

@@ -16,6 +16,7 @@ import (
 type agentOptions struct {
 	commands []string // NAME=COMMAND
 	auth     []string // NAME=METHOD
+	tokens   []string // agentTokenForm
 	servers  []string // NAME=COMMAND or NAME=URL
 	files    string
 }
@@ -23,6 +24,7 @@ type agentOptions struct {
 func (o *agentOptions) addFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&o.commands, "agent", nil, "`NAME=COMMAND` of an agent that speaks ACP; repeatable. Quotes and backslashes as in a shell, NAME=VALUE in front of the program sets its environment, nothing is expanded")
 	f.StringArrayVar(&o.auth, "agent-auth", nil, "`NAME=METHOD` by which an agent signs in when it has to; repeatable. Its failure lists the methods")
+	f.StringArrayVar(&o.tokens, "agent-token", nil, "`"+agentTokenForm+"`: the agent finds a token for the resource in the variable, and clients bring it; repeatable. VARIABLE? for an agent that can do without; @FILE in place of the resource's URL for metadata as RFC 9728 has it")
 	f.StringArrayVar(&o.servers, "mcp-server", nil, "`NAME=COMMAND` or NAME=URL of an MCP server that agents are to use; repeatable")
 	f.StringVar(&o.files, "agent-files", "write", "what agents may do through the host with files of their session: `write`, read or none")
 }
@@ -50,6 +52,10 @@ func (o *agentOptions) providers(log *slog.Logger) ([]agent.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	tokens, err := agentTokens(o.tokens)
+	if err != nil {
+		return nil, err
+	}
 	commands, err := pairs("--agent", o.commands, "NAME=COMMAND")
 	if err != nil {
 		return nil, err
@@ -67,6 +73,11 @@ func (o *agentOptions) providers(log *slog.Logger) ([]agent.Provider, error) {
 				options.AuthMethod = m.value
 			}
 		}
+		for _, t := range tokens {
+			if t.agent == c.name {
+				options.Tokens = append(options.Tokens, t.TokenVariable)
+			}
+		}
 		if options.Command, err = acp.ParseCommand(c.value); err != nil {
 			return nil, usagef("--agent %s: %w", c.name, err)
 		}
@@ -79,6 +90,11 @@ func (o *agentOptions) providers(log *slog.Logger) ([]agent.Provider, error) {
 	for _, m := range methods {
 		if !used[m.name] || m.name == shell.ProviderID || m.name == script.ProviderID {
 			return nil, usagef("--agent-auth: there is no --agent %s", m.name)
+		}
+	}
+	for _, t := range tokens {
+		if !used[t.agent] || t.agent == shell.ProviderID || t.agent == script.ProviderID {
+			return nil, usagef("--agent-token: there is no --agent %s", t.agent)
 		}
 	}
 	return list, nil

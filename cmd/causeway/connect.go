@@ -16,8 +16,13 @@ import (
 
 // connect dials a host as the program it is.
 func connect(ctx context.Context, url string) (*client.Client, error) {
+	return connectWith(ctx, url, client.Options{})
+}
+
+func connectWith(ctx context.Context, url string, o client.Options) (*client.Client, error) {
 	v := thisBuild().Version
-	c, err := client.Dial(ctx, url, client.Options{Info: &ahp.Implementation{Name: "causeway", Version: &v}})
+	o.Info = &ahp.Implementation{Name: "causeway", Version: &v}
+	c, err := client.Dial(ctx, url, o)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the host: %w", err)
 	}

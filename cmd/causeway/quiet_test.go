@@ -61,6 +61,9 @@ func newQuiet(t *testing.T) *quiet {
 	t.Cleanup(cancel)
 	q := &quiet{t: t, ctx: ctx, dir: stateDir(t), seen: new(notebook)}
 	o := serveOptions{listen: "127.0.0.1:0", level: slog.LevelDebug, logFormat: logJSON, pprof: true, cwd: q.dir.Path()}
+	o.agents = agentOptions{ // an agent that says its token to whoever reads its error output
+		commands: []string{`keyed=sh -c 'echo "I was given $THE_KEY" >&2; exit 4'`}, tokens: []string{"keyed:THE_KEY=https://api.example"},
+	}
 	q.log = o.logger(q.seen)
 	serveCtx, stop := context.WithCancel(t.Context())
 	var serving sync.WaitGroup
@@ -201,6 +204,18 @@ func (q *quiet) offer(owner, caller *client.Client) {
 	q.refused("a request", caller.Call(q.ctx, "x/y", map[string]string{"channel": "ahp-root://", "text": mark + "-request"}, nil))
 }
 
+// sign brings a token for an agent, which fails, and one for nobody.
+func (q *quiet) sign(c *client.Client) {
+	q.t.Helper()
+	if err := c.Authenticate(q.ctx, client.Credential{Resource: "https://api.example", Token: mark + "-agent-token"}); err != nil {
+		q.t.Fatal(err)
+	}
+	_, err := c.CreateSession(q.ctx, client.CreateSessionOptions{Provider: "keyed"})
+	q.refused("an agent", err)
+	q.refused("a token", c.Authenticate(q.ctx, client.Credential{Resource: "https://nobody.example", Token: mark + "-token"}))
+	q.refused("a broken token", c.Authenticate(q.ctx, client.Credential{Resource: "https://api.example", Token: mark + "\n"}))
+}
+
 // babble says what no client of ours would.
 func (q *quiet) babble() {
 	q.t.Helper()
@@ -268,6 +283,7 @@ func TestNothingAnOperatorSeesRepeatsAPayload(t *testing.T) {
 	q.prompt()
 	q.forward(laptop)
 	q.offer(laptop, phone)
+	q.sign(laptop)
 	q.babble()
 	for _, path := range []string{
 		"/metrics", "/healthz", "/livez", "/?tkn=" + mark, "/no/such?tkn=" + mark, "/debug/pprof/",
@@ -287,7 +303,7 @@ func TestNothingAnOperatorSeesRepeatsAPayload(t *testing.T) {
 	for _, expected := range []string{
 		`"reason":"token"`, `"msg":"client initialized","conn":`, `"client":"babbler","principal":"local"`, `"code":4000`,
 		`causeway_messages_received_total{kind="other"} 2`, `causeway_messages_received_total{kind="malformed"} 2`,
-		`causeway_turns_total{outcome="completed"}`, "goroutine profile", `"status":"ok"`, "writeLoop",
+		`causeway_turns_total{outcome="completed"}`, "I was given [token]", `causeway_authentications_total{outcome="accepted"} 1`, "goroutine profile", `"status":"ok"`, "writeLoop",
 		`"body":{"stringValue":"client initialized"}`, `"name":"tool call","kind":1`, `otlp/exportMetrics`,
 	} {
 		if !strings.Contains(text, expected) {

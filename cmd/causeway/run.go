@@ -32,6 +32,7 @@ func newRun() *cobra.Command {
 		Args: args(cobra.MinimumNArgs(1)), RunE: runRun,
 	}
 	addURLFlag(cmd)
+	addResourceTokenFlag(cmd)
 	cmd.Flags().String("session", "", "session to go on in (default: a new one)")
 	cmd.Flags().String("agent", "", "agent of a new session (default: the host's first)")
 	cmd.Flags().String("cwd", "", "working directory of a new session (default: this one)")
@@ -43,11 +44,15 @@ func newRun() *cobra.Command {
 
 func runRun(cmd *cobra.Command, words []string) error {
 	ctx := cmd.Context()
+	tokens, err := readResourceTokens(cmd)
+	if err != nil {
+		return err
+	}
 	url, err := resolveOrStart(cmd)
 	if err != nil {
 		return err
 	}
-	c, err := connect(ctx, url)
+	c, err := connectWith(ctx, url, client.Options{Token: tokens.token})
 	if err != nil {
 		return err
 	}

@@ -30,11 +30,15 @@ func (f *Feature) createChat(_ context.Context, r *host.Request) jsonrpc.Reply {
 	if provider == nil || !provider.Describe().MultipleChats {
 		return jsonrpc.Reply{Err: invalidParams("the agent has one chat per session")}
 	}
+	if _, err := f.credentials.required(r.Conn, provider.Describe()); err != nil {
+		return jsonrpc.Reply{Err: err}
+	}
 	spec := agent.Spec{Session: p.Channel, Chat: p.Chat, Directories: s.WorkingDirectories}
 	if p.WorkingDirectories != nil {
 		spec.Directories = p.WorkingDirectories
 	}
 	d := newDriver(f, provider, spec)
+	d.asked(actorOf(r.Conn))
 	if err := f.enrol(d); err != nil {
 		d.cancel(err)
 		return jsonrpc.Reply{Err: err}

@@ -33,13 +33,17 @@ func (f *Feature) resolveConfig(_ context.Context, r *host.Request) jsonrpc.Repl
 	if err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
+	held, err := f.credentials.required(r.Conn, provider.Describe())
+	if err != nil {
+		return jsonrpc.Reply{Err: err}
+	}
 	dirs := p.WorkingDirectories
 	if len(dirs) == 0 && p.WorkingDirectory != nil {
 		dirs = []ahp.URI{*p.WorkingDirectory}
 	}
 	return jsonrpc.Reply{Later: func(ctx context.Context) (any, error) {
 		if slow, ok := provider.(agent.Preparer); ok {
-			slow.Prepare(ctx, dirs)
+			slow.Prepare(ctx, agent.Spec{Directories: dirs, Tokens: held})
 		}
 		c, err := provider.ResolveConfig(ctx, dirs, p.Config)
 		if err != nil {

@@ -23,6 +23,8 @@ type counters struct {
 	// turns counts the turns that ended, by what became of them.
 	turns    *prometheus.CounterVec
 	duration *metric.Histogram
+	// tokens counts what became of the tokens that clients push.
+	tokens *prometheus.CounterVec
 }
 
 // Why an agent ended.
@@ -32,6 +34,15 @@ const (
 	endPanic    = "panic"    // its adapter failed
 	endDeadline = "deadline" // it ignored a cancel
 	endStart    = "start"    // it could not be opened
+	endToken    = "token"    // its token was revoked, replaced or has expired
+)
+
+// What became of tokens.
+const (
+	tokenAccepted = "accepted"
+	tokenRefused  = "refused"
+	tokenRevoked  = "revoked"
+	tokenExpired  = "expired"
 )
 
 func newCounters() *counters {
@@ -45,6 +56,7 @@ func newCounters() *counters {
 		ended:    vector("agents_ended_total", "Agents ended.", "cause", "provider"),
 		turns:    vector("turns_total", "Turns that ended, by what became of them.", "outcome"),
 		duration: metric.LongDurations(namespace+"_turn_seconds", "How long turns took that ended in this process."),
+		tokens:   vector("authentications_total", "Tokens of clients, by what became of them.", "outcome"),
 	}
 }
 
@@ -57,13 +69,16 @@ func (c *counters) register(r prometheus.Registerer, providers []string) error {
 	for _, p := range providers {
 		c.opened.WithLabelValues(p)
 		c.reopened.WithLabelValues(p)
-		for _, cause := range []string{endClosed, endExited, endPanic, endDeadline, endStart} {
+		for _, cause := range []string{endClosed, endExited, endPanic, endDeadline, endStart, endToken} {
 			c.ended.WithLabelValues(cause, p)
 		}
 	}
 	for _, outcome := range []string{turnCompleted, turnCancelled, turnFailed, turnRemoved} {
 		c.turns.WithLabelValues(outcome)
 	}
+	for _, outcome := range []string{tokenAccepted, tokenRefused, tokenRevoked, tokenExpired} {
+		c.tokens.WithLabelValues(outcome)
+	}
 	return errors.Join(r.Register(c.stale), r.Register(c.opened), r.Register(c.reopened), r.Register(c.ended),
-		r.Register(c.turns), r.Register(c.duration))
+		r.Register(c.turns), r.Register(c.duration), r.Register(c.tokens))
 }

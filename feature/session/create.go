@@ -31,12 +31,16 @@ func (f *Feature) createSession(_ context.Context, r *host.Request) jsonrpc.Repl
 	if err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
+	held, err := f.credentials.required(r.Conn, provider.Describe())
+	if err != nil {
+		return jsonrpc.Reply{Err: err}
+	}
 	dirs := f.directories(&p)
 	// What such a session can be told is part of its state from the start, and
 	// only the agent knows it.
 	if slow, ok := provider.(agent.Preparer); ok && !slow.Prepared() {
 		return jsonrpc.Reply{Later: func(ctx context.Context) (any, error) {
-			slow.Prepare(ctx, dirs)
+			slow.Prepare(ctx, agent.Spec{Directories: dirs, Tokens: held})
 			if err := f.makeSession(r.Conn, &p, provider, dirs); err != nil {
 				return nil, err
 			}
@@ -66,6 +70,7 @@ func (f *Feature) makeSession(c *host.Conn, p *ahp.CreateSessionParams, provider
 	}
 	spec := agent.Spec{Session: p.Channel, Chat: ahp.ChatPrefix + uuid.NewString(), Directories: dirs, Config: config.Values}
 	d := newDriver(f, provider, spec)
+	d.asked(actorOf(c))
 	if err := f.beginSession(d, state, closing(c, p.ProgressToken)); err != nil {
 		d.cancel(err)
 		return err

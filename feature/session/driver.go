@@ -37,6 +37,7 @@ type driver struct {
 	agent   *instance  // nil before it is opened and after it was discarded
 	current *turn      // being prompted, or draining after its end
 	begun   beginning
+	by      host.Actor // who asked for something last; its tokens open the agent
 	closed  bool
 	retired bool               // nothing more will be asked of it
 	held    int                // effects that use it now
@@ -113,6 +114,13 @@ func (d *driver) begin(id string, m *ahp.Message) {
 	}
 }
 
+// asked notes who wants something of the chat.
+func (d *driver) asked(by host.Actor) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.by = by
+}
+
 // run has the turn prompted that stands in the chat's state, now or when the one
 // before has let go of the agent.
 func (d *driver) run(turnID string) {
@@ -130,6 +138,7 @@ func (d *driver) play() {
 		t := d.activeTurn()
 		d.setCurrent(t)
 		if t == nil {
+			d.endStale()
 			return
 		}
 		// Asked again after the turn became current: whoever cancels it from

@@ -27,8 +27,10 @@ func (f *Feature) chatEffect(_ context.Context, e host.Committed) {
 	defer d.letLoose()
 	switch a := e.Action.(type) {
 	case *ahp.ChatTurnStarted:
+		d.asked(e.By)
 		d.run(a.TurnID)
 	case *ahp.ChatTurnResume:
+		d.asked(e.By)
 		d.run(a.TurnID)
 	case *ahp.ChatTurnCancelled:
 		d.cancelled(a.TurnID)
@@ -39,6 +41,7 @@ func (f *Feature) chatEffect(_ context.Context, e host.Committed) {
 			d.answer(inputKey(s.ActiveTurn.ID, a.RequestID), answered(s, a))
 		}
 	case *ahp.ChatPendingMessageSet:
+		d.asked(e.By)
 		d.pending(a)
 	}
 }

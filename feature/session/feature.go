@@ -68,9 +68,10 @@ type Feature struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	roster   *roster
-	presence *presence
-	turns    *turnWatch
+	roster      *roster
+	presence    *presence
+	credentials *credentials
+	turns       *turnWatch
 }
 
 var _ host.Feature = (*Feature)(nil)
@@ -80,6 +81,7 @@ func New(opts Options) *Feature {
 	f := &Feature{opts: opts.withDefaults(), providers: make(map[string]agent.Provider), count: newCounters(), roster: newRoster()}
 	f.log = f.opts.Log
 	f.presence = newPresence(f)
+	f.credentials = newCredentials(f)
 	f.turns = newTurnWatch(f)
 	return f
 }
@@ -92,6 +94,7 @@ func (f *Feature) Register(r *host.Registry) error {
 	r.Limits(f.opts.Limits.Rows())
 	p := f.presence
 	r.Hooks(host.Hooks{Subscribed: p.subscribed, Unsubscribed: p.unsubscribed, Lost: p.lost, Resumed: p.resumed, Removed: f.turns.removed})
+	r.Hooks(host.Hooks{Lost: f.credentials.lost})
 	r.Observe(f.turns.observer())
 	return errors.Join(
 		r.Scheme(host.Scheme{
@@ -108,6 +111,7 @@ func (f *Feature) Register(r *host.Registry) error {
 		r.Request(ahp.MethodDisposeSession, f.disposeSession),
 		r.Request(ahp.MethodCreateChat, f.createChat),
 		r.Request(ahp.MethodDisposeChat, f.disposeChat),
+		r.Request(ahp.MethodAuthenticate, f.credentials.authenticate),
 		r.Request(ahp.MethodResolveSessionConfig, f.resolveConfig),
 		r.Request(ahp.MethodSessionConfigCompletions, f.noConfigCompletions),
 		r.Request(ahp.MethodCompletions, f.completions),
@@ -119,11 +123,13 @@ func (f *Feature) checkProviders() error {
 		return errors.New("no agent provider is configured")
 	}
 	for _, p := range f.opts.Providers {
-		id := p.Describe().Provider
+		about := p.Describe()
+		id := about.Provider
 		if _, ok := f.providers[id]; ok {
 			return fmt.Errorf("agent provider %s is configured twice", id)
 		}
 		f.providers[id] = p
+		f.credentials.offer(about.Resources)
 	}
 	return nil
 }
@@ -166,7 +172,7 @@ func (f *Feature) measure(r prometheus.Registerer) error {
 }
 
 func info(d agent.Description) ahp.AgentInfo {
-	a := ahp.AgentInfo{Provider: d.Provider, DisplayName: d.DisplayName, Description: d.Description, Models: d.Models}
+	a := ahp.AgentInfo{Provider: d.Provider, DisplayName: d.DisplayName, Description: d.Description, Models: d.Models, ProtectedResources: d.Resources}
 	if d.MultipleChats {
 		a.Capabilities = &ahp.AgentCapabilities{MultipleChats: &ahp.MultipleChatsCapability{}}
 	}
@@ -179,6 +185,7 @@ var errStopping = jsonrpc.Errorf(jsonrpc.CodeInternal, "the host is shutting dow
 // Stop implements host.Feature: every turn is cancelled, every agent ended.
 func (f *Feature) Stop(context.Context) error {
 	f.presence.stop()
+	f.credentials.stop()
 	f.roster.stop()
 	f.cancel(errStopping)
 	var errs []error

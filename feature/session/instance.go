@@ -21,6 +21,9 @@ type instance struct {
 	ctx    context.Context
 	giveUp context.CancelCauseFunc
 
+	// with are the tokens it was opened with. They are constant.
+	with map[string]*credential
+
 	s agent.Session // nil while it is being opened; the driver's mu guards it
 
 	closing sync.Once
@@ -57,7 +60,11 @@ func (a *instance) call(what string, call func()) (ok bool) {
 // open starts the agent. What it is opened with is read after the instance is
 // known, so that a change of configuration either is in there or finds it.
 func (d *driver) open() (*instance, error) {
-	a := &instance{d: d}
+	held, err := d.authorize()
+	if err != nil {
+		return nil, err
+	}
+	a := &instance{d: d, with: held}
 	a.ctx, a.giveUp = context.WithCancelCause(d.ctx)
 	spec, ok := d.adopt(a)
 	if !ok {
@@ -69,6 +76,7 @@ func (d *driver) open() (*instance, error) {
 	if s := d.state(); s != nil {
 		spec.Turns = s.Turns.Len()
 	}
+	spec.Tokens = tokens(held)
 	s, err := a.start(spec)
 	if err != nil {
 		d.discard(a, endStart)
@@ -80,6 +88,7 @@ func (d *driver) open() (*instance, error) {
 	}
 	d.noteToken(s)
 	d.send(&d.configuring, d.configure)
+	d.review()
 	return a, nil
 }
 
@@ -116,16 +125,20 @@ func (a *instance) start(spec agent.Spec) (s agent.Session, err error) {
 	return s, err
 }
 
-// ready returns the agent, opened anew if it has died.
+// ready returns the agent, opened anew if it has died or has not the tokens it
+// should have.
 func (d *driver) ready() (*instance, error) {
 	d.mu.Lock()
 	a := d.agent
 	d.mu.Unlock()
-	if a != nil && !a.gone() {
-		return a, nil
-	}
-	if a != nil {
+	switch {
+	case a == nil:
+	case a.gone():
 		d.discard(a, endExited)
+	case a.stale() || d.hasMore(a):
+		d.discard(a, endToken)
+	default:
+		return a, nil
 	}
 	return d.open()
 }

@@ -127,6 +127,18 @@ func (p *presence) unsubscribed(c *host.Conn, channel ahp.URI) {
 	}
 }
 
+// connsOf are the connections of a client that are subscribed to a session.
+func (p *presence) connsOf(session ahp.URI, by host.Actor) (list []*host.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns[session][by.ClientID] {
+		if c.Principal() == by.Principal {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
 func isOver(c *host.Conn) bool {
 	select {
 	case <-c.Done():

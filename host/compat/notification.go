@@ -6,8 +6,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-const authRequired = "auth/required"
-
 // Notification writes the params of a notification in the dialect.
 func (d Dialect) Notification(method string, params jsontext.Value) jsontext.Value {
 	if !d.before07() {
@@ -18,7 +16,7 @@ func (d Dialect) Notification(method string, params jsontext.Value) jsontext.Val
 		return rewrite(params, func(o *object) { o.apply(d.Summary, "summary") })
 	case ahp.MethodSessionSummaryChanged:
 		return rewrite(params, func(o *object) { o.apply(d.Summary, "changes") })
-	case authRequired:
+	case ahp.MethodAuthRequired:
 		return rewrite(params, func(o *object) { o.apply(resourceName, "resource") })
 	}
 	return params

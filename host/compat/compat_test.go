@@ -200,9 +200,9 @@ func TestParams(t *testing.T) {
 func TestNotificationsAndResults(t *testing.T) {
 	wantJSON(t, V06.Notification(ahp.MethodSessionSummaryChanged, jsontext.Value(`{"session":"s","changes":{"workingDirectories":["file:///a"]}}`)),
 		`{"session":"s","changes":{"workingDirectory":"file:///a"}}`)
-	wantJSON(t, V06.Notification(authRequired, jsontext.Value(`{"channel":"c","resource":{"resource":"https://x","scopes_supported":["a"]}}`)),
+	wantJSON(t, V06.Notification(ahp.MethodAuthRequired, jsontext.Value(`{"channel":"c","resource":{"resource":"https://x","scopes_supported":["a"]}}`)),
 		`{"channel":"c","resource":"https://x"}`)
-	wantJSON(t, V09.Notification(authRequired, jsontext.Value(`{"channel":"c","resource":{"resource":"https://x"}}`)),
+	wantJSON(t, V09.Notification(ahp.MethodAuthRequired, jsontext.Value(`{"channel":"c","resource":{"resource":"https://x"}}`)),
 		`{"channel":"c","resource":{"resource":"https://x"}}`)
 	wantJSON(t, V06.Result(ahp.MethodListSessions, jsontext.Value(`{"items":[{"resource":"s","workingDirectories":["file:///a"]}]}`)),
 		`{"items":[{"resource":"s","workingDirectory":"file:///a"}]}`)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
@@ -138,7 +139,7 @@ func TestTokenIsObtained(t *testing.T) {
 		if turn.State != ahp.TurnError {
 			t.Errorf("the turn is %s", turn.State)
 		}
-		time.Sleep(time.Second)
+		synctest.Wait()
 		want := []string{
 			"https://api.example The API required ahp-root://", "https://api.example The API expired ahp-root://",
 			"https://api.example The API expired ahp-root://", "https://api.example The API expired ahp-root://",
@@ -180,6 +181,7 @@ func TestClientLogsNoToken(t *testing.T) {
 		w.start()
 		waitBack(t, c)
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "k", k, "p", &k)
 		fmt.Fprintf(&log, "%v %+v %#v %s %v", k, k, k, &k, []client.Credential{k})
 		if strings.Contains(log.String(), "planted") {

@@ -9,11 +9,23 @@ import (
 	"time"
 
 	"github.com/causeway-ahp/causeway/ahp"
+	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/causeway-ahp/causeway/transport"
 )
 
 // drives are made anew for each run, since stores and features are of one host.
 var drives = map[string]func() drive{
+	limitDepth: func() drive {
+		return drive{Options{}, func(d *driven) { // the envelope and its params are two levels
+			d.complexDrive(strings.Repeat("[", jsonrpc.MaxDepth-2)+strings.Repeat("]", jsonrpc.MaxDepth-2), strings.Repeat("[", jsonrpc.MaxDepth-1)+strings.Repeat("]", jsonrpc.MaxDepth-1))
+		}}
+	},
+	limitValues: func() drive {
+		return drive{Options{}, func(d *driven) { // beside the list: the envelope, its members, the params and their members
+			list := func(n int) string { return "[1" + strings.Repeat(",1", n-1) + "]" }
+			d.complexDrive(list(jsonrpc.MaxValues-7), list(jsonrpc.MaxValues-6))
+		}}
+	},
 	limitHandshake: func() drive {
 		return drive{Options{Limits: Limits{HandshakeTimeout: 10 * time.Second}}, func(d *driven) {
 			p := d.peer("a")

@@ -164,6 +164,17 @@ func (d *driven) returns(name string) *peer {
 	return p
 }
 
+// complexDrive sends a value that is within the grammar's bounds and one that is not.
+func (d *driven) complexDrive(within, over string) {
+	p := d.joined("a")
+	p.ask(2, "ping", `{"channel":"ahp-root://","x":`+within+`}`)
+	p.hears(`"id":2,"result":null`)
+	d.within()
+	p.ask(3, "ping", `{"channel":"ahp-root://","x":`+over+`}`)
+	p.hears(`"error":{"code":-32600`)
+	p.closed(transport.CodeTooBig, CloseTooLarge)
+}
+
 // conn is the host's side of the one connection there is.
 func (d *driven) conn() *Conn {
 	d.h.mu.Lock()

@@ -5,12 +5,15 @@ import (
 
 	"github.com/causeway-ahp/causeway/flow"
 	"github.com/causeway-ahp/causeway/internal/limit"
+	"github.com/causeway-ahp/causeway/jsonrpc"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Names of the limits that the code counts by. The other rows name the metric that
 // counts them already.
 const (
+	limitDepth         = "message-depth"
+	limitValues        = "message-values"
 	limitHandshake     = "handshake-timeout"
 	limitGrace         = "reconnect-grace"
 	limitRemembered    = "remembered-clients"
@@ -43,8 +46,13 @@ func (l *Limits) Rows() []limit.Row {
 	return append(l.connectionRows(), append(l.stateRows(), l.windowRows()...)...)
 }
 
+// What the grammar of messages allows is the same for every hop.
+var maxDepth, maxValues = jsonrpc.MaxDepth, jsonrpc.MaxValues
+
 func (l *Limits) connectionRows() []limit.Row {
 	return []limit.Row{
+		{Name: limitDepth, Value: &maxDepth, Fixed: true, Unit: "levels", Bounds: "nesting of a message of a client", Policy: "error InvalidRequest, then close 1009 `too-large`", Field: "jsonrpc.MaxDepth", Source: "AHP core, 17, 20"},
+		{Name: limitValues, Value: &maxValues, Fixed: true, Unit: "values", Bounds: "values of a message of a client, containers and all they hold", Policy: "error InvalidRequest, then close 1009 `too-large`", Field: "jsonrpc.MaxValues", Source: "AHP core, 17, 20"},
 		{Name: limitHandshake, Value: &l.HandshakeTimeout, Bounds: "from a connection's start to the end of its handshake", Policy: "close 1008 `handshake`", Field: "host.Limits.HandshakeTimeout", Source: "AHP core, 17, 1"},
 		{Name: limitGrace, Value: &l.ReconnectGrace, Bounds: "how long a lost client is remembered", Policy: "forgotten; its reconnect is answered NotFound", Field: "host.Limits.ReconnectGrace", Source: "AHP core, 17, 5"},
 		{Name: limitRemembered, Value: &l.RememberedClients, Unit: "clients", Bounds: "lost clients that are remembered", Policy: "the longest lost is forgotten; its reconnect is answered NotFound", Field: "host.Limits.RememberedClients", Source: "own"},
@@ -135,6 +143,20 @@ func (c *Conn) relayOverrun() {
 	}
 	c.h.LimitReached(limitRelayPatience)
 	c.fail(CloseOverflow, nil)
+}
+
+// refused is why a connection ends whose message was no good, and counts the limit if
+// it was one.
+func (h *Host) refused(err error) CloseCause {
+	switch {
+	case errors.Is(err, jsonrpc.ErrTooDeep):
+		h.LimitReached(limitDepth)
+	case errors.Is(err, jsonrpc.ErrTooManyValues):
+		h.LimitReached(limitValues)
+	default:
+		return CloseMalformed
+	}
+	return CloseTooLarge
 }
 
 // breached counts a rule of windowed delivery that a client broke, and the limit if it

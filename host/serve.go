@@ -125,7 +125,7 @@ func (c *Conn) take(data []byte, err error) bool {
 		return true
 	}
 	if err := c.rpc.Receive(data); err != nil {
-		c.failAfterFlush(CloseMalformed, err) // the answer says what was wrong
+		c.failAfterFlush(c.h.refused(err), err) // the answer says what was wrong
 	}
 	c.countReceived(size)
 	return true

@@ -34,9 +34,11 @@ var (
 var (
 	// ErrClosed is what a [ConnectionError] matches.
 	ErrClosed = errors.New("connection closed")
-	// ErrTooComplex marks a message beyond MaxDepth or MaxValues. The
-	// connection is to be closed (AHP core, 17, 20).
-	ErrTooComplex = errors.New("message too complex")
+	// ErrTooComplex marks a message beyond MaxDepth or MaxValues; the other two
+	// match it. The connection is to be closed (AHP core, 17, 20).
+	ErrTooComplex    = errors.New("message too complex")
+	ErrTooDeep       = fmt.Errorf("%w: beyond MaxDepth", ErrTooComplex)
+	ErrTooManyValues = fmt.Errorf("%w: beyond MaxValues", ErrTooComplex)
 	// ErrTooManyMalformed is returned by [Conn.Receive] when a peer has sent
 	// MaxMalformed malformed messages within a minute.
 	ErrTooManyMalformed = errors.New("too many malformed messages")

@@ -80,9 +80,9 @@ func Check(raw jsontext.Value, depth int) error {
 func scanError(result int) error {
 	switch result {
 	case tooDeep:
-		return &Error{Code: CodeInvalidRequest, Message: "message is nested too deeply", cause: ErrTooComplex}
+		return &Error{Code: CodeInvalidRequest, Message: "message is nested too deeply", cause: ErrTooDeep}
 	case tooMany:
-		return &Error{Code: CodeInvalidRequest, Message: "message holds too many values", cause: ErrTooComplex}
+		return &Error{Code: CodeInvalidRequest, Message: "message holds too many values", cause: ErrTooManyValues}
 	default:
 		return ErrParse
 	}

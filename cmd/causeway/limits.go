@@ -37,6 +37,9 @@ func (o *limitOptions) flags(cmd *cobra.Command) {
 	complete := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var names []string
 		for _, r := range new(limitOptions).defaults().rows() {
+			if r.Fixed {
+				continue
+			}
 			names = append(names, fmt.Sprintf("%s=\t%s; %s", r.Name, r.Bounds, r.String()))
 		}
 		return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp

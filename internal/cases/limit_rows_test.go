@@ -36,6 +36,19 @@ var carrierDrives = map[string]struct {
 			t.Errorf("the sender read %v, want a close with 1009", err)
 		}
 	}},
+	"ping-interval": {websocket.Options{PingInterval: 10 * time.Second}, "silent", func(t *testing.T, w *world) {
+		p, _ := w.greeted("a")
+		w.link("a").Stall()
+		time.Sleep(19 * time.Second)
+		if n := w.closes("silent"); n != 0 {
+			t.Errorf("%v closes within the bound", n)
+		}
+		time.Sleep(2 * time.Second)
+		w.link("a").Resume()
+		if _, err := p.conn.Read(); err == nil {
+			t.Error("the client is not told")
+		}
+	}},
 	"write-timeout": {websocket.Options{WriteTimeout: 10 * time.Second, PingInterval: time.Hour}, "silent", func(t *testing.T, w *world) {
 		chat := w.chat(w.client("author"))
 		p, _ := w.greeted("a", chat.URI())

@@ -16,6 +16,7 @@ type Row struct {
 	Name string
 	// Value points to where the limit stands: an *int, *int64 or *time.Duration.
 	Value any
+	Fixed bool // it cannot be set
 	// Unit is what an integer counts, such as "sessions"; Bytes for memory.
 	Unit string
 	// Bounds says what is bounded, and Policy what happens at the bound.
@@ -89,9 +90,12 @@ func bytes(n int64) string {
 	return strconv.FormatInt(n, 10) + " bytes"
 }
 
-// Set gives the limit a value that somebody wrote: a number, with KiB, MiB or GiB for
+// Set fails for a limit that is fixed. It gives the limit a value that somebody wrote: a number, with KiB, MiB or GiB for
 // memory, or a duration such as 30s. It must be above zero.
 func (r *Row) Set(text string) error {
+	if r.Fixed {
+		return fmt.Errorf("%s is %s, always", r.Name, r)
+	}
 	if d, ok := r.Value.(*time.Duration); ok {
 		v, err := time.ParseDuration(text)
 		if err != nil || v <= 0 {

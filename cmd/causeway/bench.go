@@ -89,6 +89,7 @@ func benchEverything(cmd *cobra.Command, r *measure.Report) error {
 
 // benchReport lets run fill in a report and prints it.
 func benchReport(cmd *cobra.Command, run func(cmd *cobra.Command, r *measure.Report) error) error {
+	defer paceCollector()() // as a host has it
 	r := measure.NewReport("causeway " + buildVersion())
 	err := run(cmd, r)
 	endMeasuring(cmd)

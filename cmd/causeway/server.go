@@ -54,6 +54,7 @@ type server struct {
 // serve runs a host on dir until ctx ends. Stdout gets what tools that start
 // hosts wait for.
 func serve(ctx context.Context, o *serveOptions, dir datadir.Dir, stdout io.Writer, log *slog.Logger) (err error) {
+	defer paceCollector()()
 	claim, err := claimDir(ctx, dir)
 	if err != nil {
 		var running *datadir.RunningError

@@ -30,6 +30,7 @@ func (d destinations) Destinations(p host.Principal) tcp.Rules {
 // policyChanged makes those who keep what the policy said ask again.
 func (s *server) policyChanged() {
 	s.services.PolicyChanged()
+	s.forwards.PolicyChanged()
 	s.host.PolicyChanged()
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ const (
 	endDrain        end = "drain"        // the destination took too long to read the rest
 	endStopped      end = "stopped"      // the host ends
 	endFailed       end = "failed"       // it was never open
+	endDenied       end = "denied"       // its principal may not reach the destination any more
 )
 
 // connection joins a private channel and a socket. Each direction has a queue: the
@@ -42,6 +44,7 @@ type connection struct {
 	f      *Feature
 	uri    ahp.URI
 	who    *seat
+	to     target
 	text   dataText // the writer of the client's connection uses it, and its reader
 	stream *host.Stream
 	room   chan struct{} // a token: readLoop may look for room again
@@ -76,8 +79,8 @@ type connection struct {
 
 var _ host.Endpoint = (*connection)(nil)
 
-func newConnection(f *Feature, uri ahp.URI, who *seat) *connection {
-	return &connection{f: f, uri: uri, who: who, text: newDataText(uri), room: make(chan struct{}, 1)}
+func newConnection(f *Feature, uri ahp.URI, who *seat, to target) *connection {
+	return &connection{f: f, uri: uri, who: who, to: to, text: newDataText(uri), room: make(chan struct{}, 1)}
 }
 
 // opening notes how to give up the opening. It is false when that is wanted
@@ -101,6 +104,19 @@ func (c *connection) opened(sock Socket) bool {
 	c.sock, c.cancel = sock, nil
 	c.timer = time.AfterFunc(c.f.limits.Unsubscribed, func() { c.drop(endUnsubscribed) })
 	return true
+}
+
+// allowed reports whether the principal may reach where the connection leads. One that
+// leads nowhere yet is asked again when it does.
+func (c *connection) allowed() bool {
+	c.mu.Lock()
+	sock := c.sock
+	c.mu.Unlock()
+	if sock == nil {
+		return true
+	}
+	addr, err := netip.ParseAddrPort(sock.RemoteAddr().String())
+	return err == nil && c.f.access.Destinations(c.who.principal).allow(c.to.name, addr.Addr(), addr.Port())
 }
 
 // Subscribe implements host.Endpoint. For the client the channel exists once its

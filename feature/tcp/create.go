@@ -20,12 +20,12 @@ var errLimit = errors.New("too many TCP connections are open")
 // create handles createTcpConnection (AHP core, 13 "Create"). The checks run in
 // the order the protocol gives; what needs the network runs off the reader.
 func (f *Feature) create(_ context.Context, r *host.Request) jsonrpc.Reply {
-	c, t, err := f.prepare(r)
+	c, err := f.prepare(r)
 	if err != nil {
 		return jsonrpc.Reply{Err: f.refuse(err)}
 	}
 	rules := f.access.Destinations(r.Conn.Principal())
-	return jsonrpc.Reply{Later: func(ctx context.Context) (any, error) { return nil, f.open(ctx, c, t, rules) }}
+	return jsonrpc.Reply{Later: func(ctx context.Context) (any, error) { return nil, f.open(ctx, c, rules) }}
 }
 
 // refuse counts a refusal and returns what the client may know of it: the kind,
@@ -48,29 +48,29 @@ func (f *Feature) refuse(err error) error {
 }
 
 // prepare makes everything that happens before any look-up.
-func (f *Feature) prepare(r *host.Request) (*connection, target, error) {
+func (f *Feature) prepare(r *host.Request) (*connection, error) {
 	t, err := read(r)
 	if err != nil {
-		return nil, t, err
+		return nil, err
 	}
 	who := &seat{conn: r.Conn, principal: r.Conn.Principal()}
 	if !f.mayReach(who.principal, t) {
-		return nil, t, errDenied
+		return nil, errDenied
 	}
 	if !f.admit(who) {
-		return nil, t, errLimit
+		return nil, errLimit
 	}
-	c := newConnection(f, r.Channel, who)
+	c := newConnection(f, r.Channel, who, t)
 	if c.stream, err = f.h.Private(r.Conn, r.Channel, c); err != nil {
 		f.release(who)
-		return nil, t, err
+		return nil, err
 	}
 	if !f.join(c) {
 		c.stream.Close()
 		f.release(who)
-		return nil, t, errLimit
+		return nil, errLimit
 	}
-	return c, t, nil
+	return c, nil
 }
 
 // read checks the params.
@@ -115,13 +115,13 @@ func (f *Feature) mayReach(p host.Principal, t target) bool {
 
 // open connects to the destination. The answer leaves when it is connected; on
 // any failure the URI is free again.
-func (f *Feature) open(ctx context.Context, c *connection, t target, rules Rules) error {
+func (f *Feature) open(ctx context.Context, c *connection, rules Rules) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, f.limits.Open, errOpenTimeout)
 	defer cancel()
 	if !c.opening(cancel) {
 		return f.refuse(errEnded)
 	}
-	sock, err := f.dialer.connect(ctx, t, rules)
+	sock, err := f.dialer.connect(ctx, c.to, rules)
 	if err != nil && errors.Is(context.Cause(ctx), errOpenTimeout) {
 		f.h.LimitReached(limitOpen)
 	}
@@ -129,11 +129,14 @@ func (f *Feature) open(ctx context.Context, c *connection, t target, rules Rules
 		_ = sock.SetLinger(0)
 		err = errors.Join(errEnded, sock.Close())
 	}
+	if err == nil && !c.allowed() { // it was, when it was asked for
+		err = errDenied
+	}
 	if err == nil {
 		f.count.opened.Inc()
 		return nil
 	}
 	c.drop(endFailed)
-	f.log.Info("tcp connection was not opened", "client", c.who.conn.ClientID(), "host", t.String(), "port", t.port, "err", err)
+	f.log.Info("tcp connection was not opened", "client", c.who.conn.ClientID(), "host", c.to.String(), "port", c.to.port, "err", err)
 	return f.refuse(err)
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -151,16 +153,28 @@ func (f *Feature) Start(_ context.Context, h *host.Host) error {
 func (f *Feature) Stop(context.Context) error {
 	f.mu.Lock()
 	f.stopping = true
-	list := make([]*connection, 0, len(f.connections))
-	for c := range f.connections {
-		list = append(list, c)
-	}
 	f.mu.Unlock()
-	for _, c := range list {
+	for _, c := range f.all() {
 		c.abort(endStopped, true)
 	}
 	f.running.Wait()
 	return nil
+}
+
+// PolicyChanged resets the connections that lead where their principal may not go any
+// more. It must be called when Options.Access answers otherwise than before.
+func (f *Feature) PolicyChanged() {
+	for _, c := range f.all() {
+		if !c.allowed() {
+			c.abort(endDenied, true)
+		}
+	}
+}
+
+func (f *Feature) all() []*connection {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Keys(f.connections))
 }
 
 // admit takes a place for a connection, if there is one.

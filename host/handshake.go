@@ -39,6 +39,7 @@ func (c *Conn) initialize(m jsonrpc.Message) jsonrpc.Reply {
 	c.answerLocked(m.ID, func() ([]byte, error) { return appendWelcome(result, snaps) }, func() { releaseAll(snaps) }, opened...)
 	h.seq.mu.Unlock()
 	c.live.Store(true)
+	c.handshakeOver()
 	c.tellSubscribed(opened)
 	c.logger().Debug("client initialized", "version", version, "transport", c.t.Kind(), "remote", c.t.RemoteAddr())
 	return jsonrpc.Reply{Taken: true}

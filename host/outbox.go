@@ -92,6 +92,11 @@ func (o *outbox) signal() {
 // rest lets the writer end, since there is nothing to take. It is false when
 // something may have come meanwhile: the writer then goes on.
 func (o *outbox) rest() bool {
+	o.mu.Lock()
+	if len(o.direct) == 0 {
+		o.direct = nil // a quiet connection keeps no more than it must
+	}
+	o.mu.Unlock()
 	o.rests.Store(true)
 	select {
 	case <-o.wake: // its sender saw either no rest, or took it and started another writer

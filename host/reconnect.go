@@ -29,6 +29,7 @@ func (c *Conn) reconnect(m jsonrpc.Message) jsonrpc.Reply {
 	c.answerLocked(m.ID, plan.result, plan.release, plan.opened...)
 	h.seq.mu.Unlock()
 	c.live.Store(true)
+	c.handshakeOver()
 	c.tellSubscribed(plan.opened)
 	h.tell("", func(hooks *Hooks) {
 		if hooks.Resumed != nil {

@@ -39,11 +39,19 @@ func (c *Conn) begin() {
 	c.startWriter()
 }
 
+// handshakeOver ends the wait for the handshake. It runs on the reader.
+func (c *Conn) handshakeOver() {
+	if c.handshake != nil {
+		c.handshake.Stop()
+		c.handshake = nil
+	}
+}
+
 // finish waits for it and takes the connection out of the host.
 func (c *Conn) finish() error {
 	defer c.h.forgetConn(c)
-	defer c.handshake.Stop()
 	c.loops.wait()
+	c.handshakeOver()
 	return c.ended()
 }
 
@@ -53,7 +61,7 @@ func (h *Host) open(ctx context.Context, t transport.Conn, p Principal) (*Conn, 
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.out = newOutbox(h, c.relayOverrun)
 	c.rpc = jsonrpc.NewConn(c.ctx, jsonrpc.Options{
-		Send: c.send, Urgent: c.sendUrgent, Handler: (*handler)(c),
+		Send: c.send, Urgent: c.sendUrgent, Cancel: c.cancel, Handler: (*handler)(c),
 		MaxInFlight: h.limits.RequestsInFlight, OnWait: c.waits, MapError: c.mapError, OnPanic: c.panicked,
 	})
 	h.mu.Lock()

@@ -27,6 +27,9 @@ type Options struct {
 	// Urgent is Send for messages that may overtake others: cancellations of
 	// own calls. Nil means Send.
 	Urgent func(msg []byte) error
+	// Cancel ends the context that NewConn is given, where that is of this connection
+	// alone: it then needs none of its own. Nil means that it does.
+	Cancel context.CancelCauseFunc
 	// Handler receives the peer's requests and notifications. Nil ignores
 	// notifications and refuses requests with ErrMethodNotFound.
 	Handler Handler
@@ -52,12 +55,11 @@ type Options struct {
 // the one read loop. The goroutines of a Conn are those that finish requests;
 // Close waits for them.
 type Conn struct {
-	ctx    context.Context // the life of the connection; its cause is why it ended
-	cancel context.CancelCauseFunc
-	opts   Options
-	slots  chan struct{} // one element for each request being finished off the reader; made for the first
-	wg     sync.WaitGroup
-	stats  counters
+	ctx   context.Context // the life of the connection; its cause is why it ended
+	opts  Options
+	slots chan struct{} // one element for each request being finished off the reader; made for the first
+	wg    sync.WaitGroup
+	stats counters
 
 	// Only the read loop touches these.
 	garbage  malformedLimiter
@@ -86,8 +88,10 @@ func NewConn(ctx context.Context, opts Options) *Conn {
 	if opts.MaxInFlight <= 0 {
 		opts.MaxInFlight = DefaultMaxInFlight
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	return &Conn{ctx: ctx, cancel: cancel, opts: opts}
+	if opts.Cancel == nil {
+		ctx, opts.Cancel = context.WithCancelCause(ctx)
+	}
+	return &Conn{ctx: ctx, opts: opts}
 }
 
 // Close fails every pending call with a [ConnectionError] that wraps cause,
@@ -113,7 +117,7 @@ func (c *Conn) shut(cause error) {
 	c.over.Store(true)
 	c.mu.Unlock()
 
-	c.cancel(err)
+	c.opts.Cancel(err)
 	for _, p := range calls {
 		p.settle(nil, err)
 	}

@@ -25,7 +25,7 @@ func (c *Conn) Close(code transport.Code, reason string) error {
 		c.shakeHands(code, reason)
 		c.drop()
 	}
-	<-c.dropped
+	c.dropped.Wait()
 	c.release()
 	return nil
 }
@@ -105,12 +105,10 @@ func cutReason(s string) string {
 // release waits until nothing of the connection runs any more. The socket is
 // closed, so every wait is short.
 func (c *Conn) release() {
-	if c.closing.CompareAndSwap(false, true) {
+	c.released.Do(func() {
 		c.reading.wait(nil) // kept: from here on no reader can start a pong
 		c.stopKeepalive()
 		c.running.Wait()
 		c.in.release()
-		close(c.released)
-	}
-	<-c.released
+	})
 }

@@ -30,9 +30,8 @@ type Conn struct {
 	// Shared.
 	cause    atomic.Pointer[error] // the first cause of the end
 	ended    chan struct{}         // closed once cause is set
-	dropped  chan struct{}         // closed once the socket is closed
-	released chan struct{}         // closed once nothing of the connection runs
-	closing  atomic.Bool           // a Close is waiting for all that
+	dropped  sync.WaitGroup        // until the socket is closed
+	released sync.Once             // nothing of the connection runs any more
 	pong     atomic.Pointer[pongFrame]
 	keep     keepalive
 	running  sync.WaitGroup // keep-alive and pong writers
@@ -48,15 +47,14 @@ var (
 // peer already sent behind it.
 func newConn(nc net.Conn, early []byte, client bool, o Options) *Conn {
 	c := &Conn{
-		nc:       nc,
-		opts:     o.withDefaults(client),
-		client:   client,
-		epoch:    time.Now(),
-		wtok:     make(chan struct{}, 1),
-		ended:    make(chan struct{}),
-		dropped:  make(chan struct{}),
-		released: make(chan struct{}),
+		nc:     nc,
+		opts:   o.withDefaults(client),
+		client: client,
+		epoch:  time.Now(),
+		wtok:   make(chan struct{}, 1),
+		ended:  make(chan struct{}),
 	}
+	c.dropped.Add(1)
 	c.in.start(early)
 	c.startKeepalive()
 	return c
@@ -116,7 +114,7 @@ func (c *Conn) end(cause error) bool {
 // won end may call it, once.
 func (c *Conn) drop() {
 	_ = c.socket().Close() // the cause is known; a second error adds nothing
-	close(c.dropped)
+	c.dropped.Done()
 }
 
 // socket returns what is below TLS. Its close frames already tell a WebSocket

@@ -25,8 +25,10 @@ type Conn struct {
 	out       *outbox
 	principal Principal
 
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+	ctx       context.Context // ends with cancel
+	cancelCtx context.CancelCauseFunc
+	unwatch   func() bool // of the context that Serve was given
+	closing   atomic.Bool // closeCarrier runs, or did
 	// deaf makes the reader drop what it reads: the connection is to end.
 	deaf atomic.Bool
 	// flushed ends the connection when its outbox has drained.

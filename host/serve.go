@@ -33,8 +33,6 @@ func (c *Conn) begin() {
 			c.fail(CloseHandshake, nil)
 		}
 	})
-	c.loops.enter()
-	context.AfterFunc(c.ctx, c.closeCarrier)
 	c.out.start = c.startWriter
 	c.startWriter()
 }
@@ -51,6 +49,7 @@ func (c *Conn) handshakeOver() {
 func (c *Conn) finish() error {
 	defer c.h.forgetConn(c)
 	c.loops.wait()
+	c.unwatch()
 	c.handshakeOver()
 	return c.ended()
 }
@@ -58,19 +57,20 @@ func (c *Conn) finish() error {
 // open registers a new connection.
 func (h *Host) open(ctx context.Context, t transport.Conn, p Principal) (*Conn, error) {
 	c := &Conn{h: h, t: t, principal: p, subs: make(map[ahp.URI]*subscription)}
-	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.ctx, c.cancelCtx = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.out = newOutbox(h, c.relayOverrun)
 	c.rpc = jsonrpc.NewConn(c.ctx, jsonrpc.Options{
-		Send: c.send, Urgent: c.sendUrgent, Cancel: c.cancel, Handler: (*handler)(c),
+		Send: c.send, Urgent: c.sendUrgent, Cancel: c.cancelCtx, Handler: (*handler)(c),
 		MaxInFlight: h.limits.RequestsInFlight, OnWait: c.waits, MapError: c.mapError, OnPanic: c.panicked,
 	})
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closing {
-		c.fail(CloseShutdown, nil)
-		c.rpc.Close(CloseShutdown)
+		c.rpc.Close(CloseShutdown) // which ends the context
 		return nil, CloseShutdown
 	}
+	c.loops.enter() // closeCarrier will
+	c.unwatch = context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) })
 	h.lastConn++
 	c.id = h.lastConn
 	h.conns[c] = struct{}{}
@@ -146,6 +146,15 @@ func (c *Conn) takeSpent() (spent []byte) {
 	}
 	c.reading, c.spent = nil, false
 	return spent
+}
+
+// cancel ends the context of the connection, and then the carrier. Only the first cause
+// counts. It waits for nothing, and may be called with any lock.
+func (c *Conn) cancel(cause error) {
+	c.cancelCtx(cause)
+	if c.closing.CompareAndSwap(false, true) {
+		go c.closeCarrier()
+	}
 }
 
 // closeCarrier closes the carrier when the connection is over, which wakes the

@@ -62,7 +62,7 @@ type Conn struct {
 	stats counters
 
 	// Only the read loop touches these.
-	garbage  malformedLimiter
+	garbage  *malformedLimiter // nil while nothing was malformed
 	received Message // the last one; zero when Scan refused it
 	familiar familiar
 

@@ -46,6 +46,9 @@ func (c *Conn) malformed(m Message, err error) error {
 	if errors.Is(err, ErrTooComplex) {
 		return err
 	}
+	if c.garbage == nil {
+		c.garbage = new(malformedLimiter)
+	}
 	if c.garbage.exceeded(time.Now()) {
 		return fmt.Errorf("%w: %d within %v, the last: %w", ErrTooManyMalformed, MaxMalformed, MalformedWindow, err)
 	}

@@ -29,7 +29,7 @@ type Conn struct {
 
 	// Shared.
 	cause    atomic.Pointer[error] // the first cause of the end
-	ended    chan struct{}         // closed once cause is set
+	ended    latch                 // closed once cause is set
 	dropped  sync.WaitGroup        // until the socket is closed
 	released sync.Once             // nothing of the connection runs any more
 	pong     atomic.Pointer[pongFrame]
@@ -52,10 +52,9 @@ func newConn(nc net.Conn, early []byte, client bool, o Options) *Conn {
 		client: client,
 		epoch:  time.Now(),
 		wtok:   make(chan struct{}, 1),
-		ended:  make(chan struct{}),
 	}
 	c.dropped.Add(1)
-	c.in.start(early)
+	c.in.start(nc, early)
 	c.startKeepalive()
 	return c
 }
@@ -106,7 +105,7 @@ func (c *Conn) end(cause error) bool {
 	if !c.cause.CompareAndSwap(nil, &cause) {
 		return false
 	}
-	close(c.ended)
+	c.ended.close()
 	return true
 }
 

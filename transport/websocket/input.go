@@ -3,6 +3,7 @@ package websocket
 import (
 	"encoding/binary"
 	"io"
+	"net"
 	"sync/atomic"
 	"time"
 
@@ -10,9 +11,9 @@ import (
 )
 
 const (
-	// parkedBytes is the buffer a connection keeps while it waits. It takes
-	// any small message whole; after a read that filled it a pooled buffer
-	// takes over until the burst is through.
+	// parkedBytes is the buffer a connection keeps while it waits, unless it can
+	// wait without one. It takes any small message whole; after a read that
+	// filled it a pooled buffer takes over until the burst is through.
 	parkedBytes = 512
 	// directBytes is the piece from which payload is read straight into its
 	// message instead of through the buffer.
@@ -25,8 +26,9 @@ const (
 // input is the buffered inbound side of a connection. Only the holder of the
 // turn to read uses it, except for waiting.
 type input struct {
-	parked []byte
-	buf    []byte // parked, or a pooled buffer
+	ready  *readiness // nil: it waits with parked
+	parked []byte     // nil: it waits with ready
+	buf    []byte     // parked, or a pooled buffer
 	r, w   int    // buf[r:w] is received and not yet used
 	burst  bool   // the last read filled the buffer
 	spare  []byte // a message that was given back, while bytes keep coming
@@ -40,9 +42,11 @@ type input struct {
 	heard atomic.Uint64
 }
 
-// start makes early the first bytes received.
-func (in *input) start(early []byte) {
-	in.parked = make([]byte, parkedBytes)
+// start makes early the first bytes received from nc.
+func (in *input) start(nc net.Conn, early []byte) {
+	if in.ready = newReadiness(nc); in.ready == nil {
+		in.parked = make([]byte, parkedBytes)
+	}
 	in.buf = in.parked
 	if len(early) > len(in.buf) {
 		in.buf = takeBuffer(largeBytes)
@@ -86,10 +90,20 @@ func (c *Conn) need(n int) error {
 func (c *Conn) fill() error {
 	in := &c.in
 	in.makeRoom()
-	n, err := c.receive(in.buf[in.w:])
+	read := func() (int, error) { return c.nc.Read(in.buf[in.w:]) }
+	if len(in.buf) == 0 {
+		read = in.await
+	}
+	n, err := c.receive(read)
 	in.w += n
-	in.burst = in.w == len(in.buf)
+	in.burst = n > 0 && in.w == len(in.buf)
 	return err
+}
+
+// await reads into a buffer that is taken when there is something to read.
+func (in *input) await() (n int, err error) {
+	in.buf, n, err = in.ready.read()
+	return n, err
 }
 
 // makeRoom leaves free space in the buffer, and picks the buffer by what the
@@ -99,22 +113,25 @@ func (in *input) makeRoom() {
 	if !in.burst && len(rest) == 0 {
 		in.spare = nil // the connection falls idle
 	}
-	switch pooled := len(in.buf) > len(in.parked); {
-	case !pooled && in.burst:
+	before, pooled := in.buf, len(in.buf) > len(in.parked)
+	switch {
+	case in.burst && len(in.buf) < largeBytes:
 		in.buf = takeBuffer(largeBytes)
 	case pooled && !in.burst && len(rest) == 0:
-		giveBuffer(in.buf)
 		in.buf = in.parked
 	}
 	in.r, in.w = 0, copy(in.buf, rest)
+	if pooled && len(before) != len(in.buf) {
+		giveBuffer(before)
+	}
 }
 
 // receive reads from the socket, at least one byte or an error.
-func (c *Conn) receive(b []byte) (int, error) {
+func (c *Conn) receive(read func() (int, error)) (int, error) {
 	// A plain end is an error on a WebSocket, which ends with a close frame.
 	for range 100 {
 		c.in.waiting.Store(c.now())
-		n, err := c.nc.Read(b)
+		n, err := read()
 		c.in.waiting.Store(0)
 		switch {
 		case n > 0:
@@ -247,7 +264,7 @@ func (c *Conn) take(b []byte) (int, error) {
 	in := &c.in
 	if in.r == in.w {
 		if len(b) >= directBytes {
-			return c.receive(b)
+			return c.receive(func() (int, error) { return c.nc.Read(b) })
 		}
 		if err := c.fill(); err != nil {
 			return 0, err
@@ -281,9 +298,10 @@ func (c *Conn) discard(deadline time.Time) {
 		_ = half.CloseWrite() // so that the peer need not wait for us
 	}
 	_ = c.nc.SetReadDeadline(deadline)
-	c.in.r, c.in.w = 0, 0
+	buf := takeBuffer(smallBytes)
+	defer giveBuffer(buf)
 	for {
-		if _, err := c.receive(c.in.buf); err != nil {
+		if _, err := c.receive(func() (int, error) { return c.nc.Read(buf) }); err != nil {
 			return
 		}
 	}

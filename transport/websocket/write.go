@@ -43,7 +43,7 @@ func (c *Conn) lockWrite() error {
 	if !c.tryLockWrite() {
 		select {
 		case c.wtok <- struct{}{}:
-		case <-c.ended:
+		case <-c.ended.done():
 			return c.failed()
 		}
 	}
@@ -113,7 +113,7 @@ func (c *Conn) awaitVerdict() {
 	t := time.NewTimer(closeTimeout)
 	defer t.Stop()
 	select {
-	case <-c.ended:
+	case <-c.ended.done():
 	case <-t.C:
 	}
 }

@@ -89,11 +89,15 @@ func (o *outbox) signal() {
 	}
 }
 
+// quietItems are what a connection makes room for anew after each rest: one that rests
+// between bursts keeps its room.
+const quietItems = 4
+
 // rest lets the writer end, since there is nothing to take. It is false when
 // something may have come meanwhile: the writer then goes on.
 func (o *outbox) rest() bool {
 	o.mu.Lock()
-	if len(o.direct) == 0 {
+	if len(o.direct) == 0 && cap(o.direct) <= quietItems {
 		o.direct = nil // a quiet connection keeps no more than it must
 	}
 	o.mu.Unlock()

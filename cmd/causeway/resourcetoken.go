@@ -40,6 +40,17 @@ func readResourceTokens(cmd *cobra.Command) (resourceTokens, error) {
 	return tokens, nil
 }
 
+// push gives the host every token, before anything needs one.
+func (t resourceTokens) push(ctx context.Context, c *client.Client) error {
+	for resource, variable := range t {
+		err := c.Authenticate(ctx, client.Credential{Resource: resource, Token: os.Getenv(variable)})
+		if err != nil {
+			return fmt.Errorf("--resource-token %s: %w", resource, err)
+		}
+	}
+	return nil
+}
+
 // token is client.Options.Token.
 func (t resourceTokens) token(_ context.Context, want ahp.AuthRequiredParams) (client.Credential, error) {
 	resource := want.Resource.Resource

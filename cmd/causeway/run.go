@@ -57,6 +57,9 @@ func runRun(cmd *cobra.Command, words []string) error {
 		return err
 	}
 	defer c.Close()
+	if err := tokens.push(ctx, c); err != nil {
+		return err
+	}
 	message := strings.Join(words, " ")
 	chat, err := runChat(cmd, c, message)
 	if err != nil {

@@ -63,7 +63,7 @@ type Conn struct {
 
 	// Only the read loop touches these.
 	garbage  *malformedLimiter // nil while nothing was malformed
-	received Message // the last one; zero when Scan refused it
+	received Message           // the last one; zero when Scan refused it
 	familiar familiar
 
 	over atomic.Bool // closed is set

@@ -29,10 +29,10 @@ type input struct {
 	ready  *readiness // nil: it waits with parked
 	parked []byte     // nil: it waits with ready
 	buf    []byte     // parked, or a pooled buffer
-	r, w   int    // buf[r:w] is received and not yet used
-	burst  bool   // the last read filled the buffer
-	spare  []byte // a message that was given back, while bytes keep coming
-	pooled bool   // larger ones are given back as well
+	r, w   int        // buf[r:w] is received and not yet used
+	burst  bool       // the last read filled the buffer
+	spare  []byte     // a message that was given back, while bytes keep coming
+	pooled bool       // larger ones are given back as well
 
 	// waiting is when the running wait for bytes began, in nanoseconds since
 	// the connection's epoch and never 0 then; 0 while nobody waits. The

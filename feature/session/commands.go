@@ -33,16 +33,20 @@ func (f *Feature) resolveConfig(_ context.Context, r *host.Request) jsonrpc.Repl
 	if err != nil {
 		return jsonrpc.Reply{Err: err}
 	}
-	held, err := f.credentials.required(r.Conn, provider.Describe())
-	if err != nil {
-		return jsonrpc.Reply{Err: err}
+	slow, ok := provider.(agent.Preparer)
+	asks := ok && !slow.Prepared() // an agent, which is started for it
+	var held map[string]agent.Token
+	if asks {
+		if held, err = f.credentials.required(r.Conn, provider.Describe()); err != nil {
+			return jsonrpc.Reply{Err: err}
+		}
 	}
 	dirs := p.WorkingDirectories
 	if len(dirs) == 0 && p.WorkingDirectory != nil {
 		dirs = []ahp.URI{*p.WorkingDirectory}
 	}
 	return jsonrpc.Reply{Later: func(ctx context.Context) (any, error) {
-		if slow, ok := provider.(agent.Preparer); ok {
+		if asks {
 			slow.Prepare(ctx, agent.Spec{Directories: dirs, Tokens: held})
 		}
 		c, err := provider.ResolveConfig(ctx, dirs, p.Config)

@@ -295,6 +295,7 @@ func (c *credentials) required(conn *host.Conn, d agent.Description) (map[string
 	return nil, ahp.Errorf(ahp.CodeAuthRequired, "%s needs a token for %s", d.DisplayName, names(missing)).
 		WithData(ahp.AuthRequiredData{Resources: missing})
 }
+
 func actorOf(c *host.Conn) host.Actor {
 	return host.Actor{Principal: c.Principal(), ClientID: c.ClientID()}
 }

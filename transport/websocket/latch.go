@@ -5,19 +5,26 @@ import "sync"
 // latch is a channel that is closed once, and made for the first who waits: nearly no
 // connection has one who does.
 type latch struct {
-	mu     sync.Mutex
-	closed bool
-	ch     chan struct{}
+	mu sync.Mutex
+	ch chan struct{} // nil while it is open and nobody waits
 }
+
+// shut is the channel of a latch for which nobody waited.
+var shut = func() chan struct{} {
+	ch := make(chan struct{})
+	close(ch)
+	return ch
+}()
 
 // close is called once.
 func (l *latch) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.closed = true
-	if l.ch != nil {
-		close(l.ch)
+	if l.ch == nil {
+		l.ch = shut
+		return
 	}
+	close(l.ch)
 }
 
 // done returns the channel.
@@ -26,9 +33,6 @@ func (l *latch) done() <-chan struct{} {
 	defer l.mu.Unlock()
 	if l.ch == nil {
 		l.ch = make(chan struct{})
-		if l.closed {
-			close(l.ch)
-		}
 	}
 	return l.ch
 }

@@ -16,8 +16,7 @@ type readiness struct {
 	try    func(fd uintptr) bool // attempt, made once
 
 	// Of the last attempt.
-	buf []byte
-	n   int
+	got []byte // in a pooled buffer
 	err error
 }
 
@@ -41,28 +40,27 @@ func (r *readiness) read() (buf []byte, n int, err error) {
 	if err = r.socket.Read(r.try); err == nil {
 		err = r.err
 	}
-	buf, n = r.buf, r.n
-	r.buf, r.n, r.err = nil, 0, nil
+	buf, n = r.got[:cap(r.got)], len(r.got)
+	r.got, r.err = nil, nil
 	return buf, n, err
 }
 
 // attempt is false when there is nothing to read yet.
 func (r *readiness) attempt(fd uintptr) bool {
-	buf := takeBuffer(smallBytes)
+	buf, n := takeBuffer(smallBytes), 0
 	for {
-		r.n, r.err = syscall.Read(int(fd), buf)
+		n, r.err = syscall.Read(int(fd), buf)
 		if r.err != syscall.EINTR { //nolint:errorlint // it is what it is
 			break
 		}
 	}
 	switch {
-	case r.n > 0:
-		r.buf = buf
+	case n > 0:
+		r.got = buf[:n]
 		return true
 	case r.err == nil:
 		r.err = io.EOF
 	}
 	giveBuffer(buf)
-	r.n = 0
 	return !errors.Is(r.err, syscall.EAGAIN)
 }

@@ -21,26 +21,29 @@ type Stats struct {
 	Requests int // requests being finished off the reader now
 }
 
+// counters are small: a connection that is quiet has them as well. What may happen all
+// the time is counted in full.
 type counters struct {
-	malformed, duplicates, waits, cancelsReceived, cancelsIgnored   atomic.Uint64
-	callsCancelled, lateResponses, unknownResponses, peerComplaints atomic.Uint64
-	panics, unsent                                                  atomic.Uint64
+	waits                                                           atomic.Uint64
+	malformed, duplicates, cancelsReceived, cancelsIgnored          atomic.Uint32
+	callsCancelled, lateResponses, unknownResponses, peerComplaints atomic.Uint32
+	panics, unsent                                                  atomic.Uint32
 }
 
 // Stats returns the counters. Each is read atomically, all together are not.
 func (c *Conn) Stats() Stats {
 	s := Stats{
-		Malformed:        c.stats.malformed.Load(),
-		Duplicates:       c.stats.duplicates.Load(),
+		Malformed:        uint64(c.stats.malformed.Load()),
+		Duplicates:       uint64(c.stats.duplicates.Load()),
 		Waits:            c.stats.waits.Load(),
-		CancelsReceived:  c.stats.cancelsReceived.Load(),
-		CancelsIgnored:   c.stats.cancelsIgnored.Load(),
-		CallsCancelled:   c.stats.callsCancelled.Load(),
-		LateResponses:    c.stats.lateResponses.Load(),
-		UnknownResponses: c.stats.unknownResponses.Load(),
-		PeerComplaints:   c.stats.peerComplaints.Load(),
-		Panics:           c.stats.panics.Load(),
-		Unsent:           c.stats.unsent.Load(),
+		CancelsReceived:  uint64(c.stats.cancelsReceived.Load()),
+		CancelsIgnored:   uint64(c.stats.cancelsIgnored.Load()),
+		CallsCancelled:   uint64(c.stats.callsCancelled.Load()),
+		LateResponses:    uint64(c.stats.lateResponses.Load()),
+		UnknownResponses: uint64(c.stats.unknownResponses.Load()),
+		PeerComplaints:   uint64(c.stats.peerComplaints.Load()),
+		Panics:           uint64(c.stats.panics.Load()),
+		Unsent:           uint64(c.stats.unsent.Load()),
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

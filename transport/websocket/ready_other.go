@@ -2,11 +2,14 @@
 
 package websocket
 
-import "net"
+import (
+	"errors"
+	"net"
+)
 
-// readiness is not to be had here.
+// readiness is not to be had here: there is never one to read with.
 type readiness struct{}
 
 func newReadiness(net.Conn) *readiness { return nil }
 
-func (*readiness) read() ([]byte, int, error) { panic("websocket: no readiness here") }
+func (*readiness) read() ([]byte, int, error) { return nil, 0, errors.ErrUnsupported }

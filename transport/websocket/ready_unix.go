@@ -50,7 +50,7 @@ func (r *readiness) attempt(fd uintptr) bool {
 	buf, n := takeBuffer(smallBytes), 0
 	for {
 		n, r.err = syscall.Read(int(fd), buf)
-		if r.err != syscall.EINTR { //nolint:errorlint // it is what it is
+		if !errors.Is(r.err, syscall.EINTR) {
 			break
 		}
 	}
